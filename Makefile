@@ -1,0 +1,75 @@
+# A few verbs; `make help` lists them. Every verb sets up what it needs.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+SEEDS ?= 200
+BIN := .venv/bin
+# A uv on PATH is used as it is; otherwise one is installed beside the project.
+UV := $(or $(shell command -v uv),.bootstrap/bin/uv)
+UV_READY := $(if $(filter .bootstrap/%,$(UV)),$(UV))
+STAMP := .venv/.ready
+
+.PHONY: help setup setup-tests dev check format test test-all bench simulate chaos lock
+
+help: ## Show these verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Create .venv with the locked packages
+
+.bootstrap/bin/uv:
+	$(PYTHON) -m venv .bootstrap
+	.bootstrap/bin/pip install --quiet 'uv>=0.9'
+
+$(STAMP): requirements.lock pyproject.toml | $(UV_READY)
+	test -x $(BIN)/python || $(UV) venv --quiet --no-python-downloads --python $(PYTHON) .venv
+	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	touch $@
+
+setup-tests: setup ## Make PostgreSQL, NATS, Redis and Chromium available to the tests
+	$(BIN)/python -m windlass.testing.servers
+	@if [ -x /usr/bin/chromium ]; then \
+	  echo "chromium: /usr/bin/chromium"; \
+	elif [ "$$(id -u)" -ne 0 ]; then \
+	  echo "chromium: missing; the browser tests need it: ask an administrator to run 'apt-get install chromium'"; \
+	else \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  install="apt-get install -y -qq --no-install-recommends chromium"; \
+	  $$install >/dev/null || { apt-get update -qq && $$install >/dev/null; }; \
+	fi
+
+dev: setup ## Run everything in one process, with an embedded store
+	$(BIN)/windlass dev
+
+check: setup ## Check format, lint, types, imports and tidiness
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/python tools/tidy.py
+
+format: setup ## Format the code and apply safe fixes
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+test: setup ## Run the unit and property tests
+	$(BIN)/pytest $(wildcard tests/unit tests/property)
+
+test-all: setup setup-tests check ## Check, then run every test
+	$(BIN)/pytest tests
+
+bench: setup ## Measure throughput and latency
+	$(BIN)/windlass bench
+
+simulate: setup ## Run the seeded simulator (SEEDS=200)
+	$(BIN)/python -m windlass.testing.simulator --seeds $(SEEDS)
+
+chaos: setup ## Kill, cut and restart real processes, then check the store
+	$(BIN)/python -m tests.chaos.run
+
+lock: | $(UV_READY) ## Resolve requirements.lock again after a change in pyproject.toml
+	$(UV) pip compile pyproject.toml --group dev --universal --generate-hashes --no-header --quiet -o requirements.lock >/dev/null
