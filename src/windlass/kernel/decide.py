@@ -1,0 +1,245 @@
+"""The kernel's door: what one event means for one run. Pure; see `turn` for how it is written.
+
+The engine is the only caller. A decision may raise `Missing` (the view lacks a row: load it and
+ask again), or one of the model's errors (the caller is refused and nothing changes). An event that
+changes nothing answers with an empty decision.
+"""
+
+from typing import assert_never
+
+import msgspec
+
+from windlass.kernel import cancel, redo
+from windlass.kernel.events import (
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    CancelRequested,
+    CheckpointAnswered,
+    Claim,
+    LeaseExpired,
+    RetryRequested,
+    RunEvent,
+    SignalReceived,
+    StartRun,
+    TimerFired,
+)
+from windlass.kernel.nodes import call, fanout, subflow, timer, wait
+from windlass.kernel.turn import Decision, Limits, Turn
+from windlass.kernel.view import View
+from windlass.kernel.visits import visit_all
+from windlass.model.errors import Conflict, NotFound, StaleLease
+from windlass.model.graph import Graph, Kind
+from windlass.model.ids import run_of, task_of
+from windlass.model.rows import Attempt, Checkpoint, Failure, Run, Task, Timer
+from windlass.model.states import (
+    ATTEMPT_LIVE,
+    RUN_ENDED,
+    AttemptState,
+    CheckpointState,
+    TaskState,
+)
+
+NOTHING = Decision()
+
+
+def start(graph: Graph, view: View, event: StartRun, now: int, limits: Limits) -> Decision:
+    """Make a run and visit its first node."""
+    turn = Turn(graph, view, event.run, now, limits)
+    turn.make(event.run)
+    turn.visits.append((event.run.id, graph.starts[""]))
+    return _finish(turn, "run.started", None, event.run.id)
+
+
+def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) -> Decision:
+    """What an event changes in the run it concerns."""
+    run_id = run_id_of(event)
+    run = view.get(Run, run_id)
+    if run is None:
+        raise NotFound(f'no run "{run_id}"')
+    turn = Turn(graph, view, run, now, limits)
+    match event:
+        case Claim():
+            return _claim(turn, event)
+        case AttemptStarted():
+            return _started(turn, event)
+        case AttemptSucceeded():
+            return _succeeded(turn, event)
+        case AttemptFailed():
+            return _failed(turn, event)
+        case LeaseExpired():
+            return _lease_expired(turn, event)
+        case TimerFired():
+            return _timer(turn, event)
+        case SignalReceived():
+            return _signal(turn, event)
+        case CheckpointAnswered():
+            return _answer(turn, event)
+        case CancelRequested():
+            return _cancel(turn, event)
+        case RetryRequested():
+            return _retry(turn, event)
+        case _:
+            assert_never(event)
+
+
+def run_id_of(event: RunEvent | StartRun) -> str:
+    """The run an event concerns."""
+    match event:
+        case StartRun():
+            return event.run.id
+        case Claim():
+            return run_of(event.task_id)
+        case AttemptStarted() | AttemptSucceeded() | AttemptFailed() | LeaseExpired():
+            return run_of(event.attempt_id)
+        case _:
+            return event.run_id
+
+
+def _finish(
+    turn: Turn, type_: str, task_id: str | None, answer: object, **data: object
+) -> Decision:
+    visit_all(turn)
+    turn.settle_run()
+    return turn.decision(type_, task_id, answer, **data)
+
+
+def _claim(turn: Turn, event: Claim) -> Decision:
+    task = turn.get(Task, event.task_id)
+    if task is None or task.state is not TaskState.QUEUED:
+        return NOTHING
+    assignment = call.claim(
+        turn,
+        task,
+        worker_id=event.worker_id,
+        worker_url=event.worker_url,
+        holder=event.holder,
+        lease_ms=event.lease_ms,
+    )
+    return _finish(turn, "attempt.claimed", task.id, assignment)
+
+
+def _live(turn: Turn, attempt_id: str) -> tuple[Task, Attempt]:
+    """An attempt that still holds its task, or `StaleLease`."""
+    attempt = turn.get(Attempt, attempt_id)
+    if attempt is None:
+        raise NotFound(f'no attempt "{attempt_id}"')
+    if attempt.state not in ATTEMPT_LIVE:
+        raise StaleLease(f"attempt {attempt_id} has already ended as {attempt.state}")
+    task = turn.task(task_of(attempt_id))
+    if task.attempts != attempt.number or task.state is not TaskState.RUNNING:
+        raise StaleLease(f"attempt {attempt_id} no longer holds its task")
+    return task, attempt
+
+
+def _started(turn: Turn, event: AttemptStarted) -> Decision:
+    task, attempt = _live(turn, event.attempt_id)
+    if attempt.state is AttemptState.RUNNING:
+        return NOTHING
+    turn.move_attempt(attempt, state=AttemptState.RUNNING, started_at=turn.now)
+    return _finish(turn, "attempt.started", task.id, None)
+
+
+def _succeeded(turn: Turn, event: AttemptSucceeded) -> Decision:
+    attempt = turn.get(Attempt, event.attempt_id)
+    if attempt is not None and attempt.state is AttemptState.SUCCEEDED:
+        return Decision(answer="duplicate")
+    task, attempt = _live(turn, event.attempt_id)
+    call.accept(turn, task, attempt, event.output, event.log)
+    return _finish(turn, "attempt.succeeded", task.id, "accepted")
+
+
+def _failed(turn: Turn, event: AttemptFailed) -> Decision:
+    attempt = turn.get(Attempt, event.attempt_id)
+    if attempt is not None and attempt.error == event.failure.json():
+        return Decision(answer="duplicate")
+    task, attempt = _live(turn, event.attempt_id)
+    call.attempt_failed(turn, task, attempt, event.failure, event.log)
+    return _finish(turn, "attempt.failed", task.id, "accepted")
+
+
+def _lease_expired(turn: Turn, event: LeaseExpired) -> Decision:
+    attempt = turn.get(Attempt, event.attempt_id)
+    if attempt is None or attempt.state not in ATTEMPT_LIVE or event.lease_until > turn.now:
+        return NOTHING
+    task = turn.task(attempt.task_id)
+    text = f"worker {attempt.worker_id} did not renew its lease"
+    call.attempt_failed(turn, task, attempt, Failure("lost", text))
+    return _finish(turn, "attempt.lost", task.id, None)
+
+
+def _timer(turn: Turn, event: TimerFired) -> Decision:
+    row = turn.get(Timer, event.timer_id)
+    if row is None or row.due_at > turn.now:
+        return NOTHING
+    turn.remove(Timer, row.id)
+    if row.kind == "cancel":
+        cancel.cancel_forced(turn)
+    else:
+        _task_timer(turn, turn.task(row.task_id), row.kind)
+    return _finish(turn, f"timer.{row.kind}", row.task_id, None)
+
+
+def _task_timer(turn: Turn, task: Task, kind: str) -> None:
+    match kind, task.kind:
+        case "delay", _:
+            timer.due(turn, task)
+        case "retry", _:
+            call.retry_due(turn, task)
+        case "expand", _:
+            fanout.expand(turn, task)
+        case "timeout", Kind.CALL:
+            call.timed_out(turn, task)
+        case "timeout", Kind.SUBFLOW:
+            subflow.timed_out(turn, task)
+        case "timeout", _:
+            wait.timed_out(turn, task)
+        case _:
+            raise AssertionError(f"timer {kind} on a {task.kind} task")
+
+
+def _signal(turn: Turn, event: SignalReceived) -> Decision:
+    run = turn.run
+    if run.state in RUN_ENDED:
+        raise Conflict(f"run {run.id} is {run.state}; a signal cannot reach it any more")
+    turn.set_variable(run.id, event.key, event.value)
+    for waiting in turn.view.waiting_tasks(run.id, event.key):
+        task = turn.task(waiting.id)
+        if task.state is TaskState.WAITING:
+            if task.scope != run.id:
+                turn.set_variable(task.scope, event.key, event.value)
+            wait.signalled(turn, task)
+    return _finish(turn, "signal.received", None, None, key=event.key, value=_raw(event.value))
+
+
+def _raw(value: str) -> object:
+    return msgspec.Raw(value.encode())
+
+
+def _answer(turn: Turn, event: CheckpointAnswered) -> Decision:
+    checkpoint = turn.get(Checkpoint, event.checkpoint_id)
+    if checkpoint is None:
+        raise NotFound(f'no checkpoint "{event.checkpoint_id}"')
+    if checkpoint.state is not CheckpointState.OPEN:
+        who = f" by {checkpoint.answered_by}" if checkpoint.answered_by else ""
+        raise Conflict(f"checkpoint {checkpoint.id} is already {checkpoint.state}{who}")
+    task = turn.task(checkpoint.task_id)
+    wait.answered(turn, task, event.answer, event.by, event.note)
+    return _finish(turn, "checkpoint.answered", task.id, None, by=event.by)
+
+
+def _cancel(turn: Turn, event: CancelRequested) -> Decision:
+    run = turn.run
+    if run.state in RUN_ENDED:
+        raise Conflict(f"run {run.id} has already {run.state}; there is nothing to cancel")
+    if turn.cancelling:
+        return NOTHING
+    cancel.cancel_run(turn)
+    return _finish(turn, "run.cancel_requested", None, None, reason=event.reason)
+
+
+def _retry(turn: Turn, event: RetryRequested) -> Decision:
+    task = redo.redo(turn, event.task_id, event.descendants)
+    return _finish(
+        turn, "task.retry_requested", task.id, task.id, descendants=event.descendants
+    )

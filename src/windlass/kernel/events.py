@@ -1,0 +1,97 @@
+"""What enters the kernel. Each event names the run it concerns through the ids it carries."""
+
+from typing import Any
+
+import msgspec
+
+from windlass.model.rows import Failure, Json, Run
+
+
+class StartRun(msgspec.Struct, frozen=True):
+    """Begin a run; the row carries its id, version and parameters."""
+
+    run: Run
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """Lease a queued task to a worker. Refused quietly if it is no longer queued."""
+
+    task_id: str
+    worker_id: str
+    worker_url: str
+    holder: str
+    lease_ms: int
+
+
+class AttemptStarted(msgspec.Struct, frozen=True):
+    """The worker says it has begun; nothing depends on it but what people see."""
+
+    attempt_id: str
+
+
+class AttemptSucceeded(msgspec.Struct, frozen=True):
+    attempt_id: str
+    output: Json
+    log: str | None = None
+
+
+class AttemptFailed(msgspec.Struct, frozen=True):
+    """The try ended without a result; `failure.kind` decides what it counts as."""
+
+    attempt_id: str
+    failure: Failure
+    log: str | None = None
+
+
+class LeaseExpired(msgspec.Struct, frozen=True):
+    """Nobody renewed the lease in time: the sweep read that it ran out at `lease_until`."""
+
+    attempt_id: str
+    lease_until: int
+
+
+class TimerFired(msgspec.Struct, frozen=True):
+    timer_id: str
+    run_id: str
+
+
+class SignalReceived(msgspec.Struct, frozen=True):
+    run_id: str
+    key: str
+    value: Json
+
+
+class CheckpointAnswered(msgspec.Struct, frozen=True):
+    run_id: str
+    checkpoint_id: str
+    answer: Any
+    by: str = ""
+    note: str = ""
+
+
+class CancelRequested(msgspec.Struct, frozen=True):
+    run_id: str
+    reason: str = ""
+
+
+class RetryRequested(msgspec.Struct, frozen=True):
+    """Do a task again: alone (it must have failed), or with all that came after it."""
+
+    run_id: str
+    task_id: str | None = None
+    descendants: bool = False
+
+
+RunEvent = (
+    Claim
+    | AttemptStarted
+    | AttemptSucceeded
+    | AttemptFailed
+    | LeaseExpired
+    | TimerFired
+    | SignalReceived
+    | CheckpointAnswered
+    | CancelRequested
+    | RetryRequested
+)
+"""Everything that can happen to a run that exists."""

@@ -1,0 +1,1 @@
+"""What visiting a node does, one module per kind."""

@@ -1,0 +1,174 @@
+"""Call nodes: work that somebody else does, under a lease, with retries."""
+
+from typing import Any
+
+import msgspec
+
+from windlass.kernel.retry import pause_ms
+from windlass.kernel.routing import close, fail, succeed, text_action
+from windlass.kernel.turn import Turn, container_of
+from windlass.kernel.values import effective_params, encode, parse
+from windlass.model.assignment import Assignment
+from windlass.model.graph import Node, Strategy
+from windlass.model.ids import attempt_id
+from windlass.model.rows import Attempt, Failure, Json, Task
+from windlass.model.states import AttemptState, TaskState
+
+
+def visit(turn: Turn, task: Task, node: Node) -> None:
+    """Queue the work. Whoever claims it next makes the attempt."""
+    assert node.target is not None, f"call node {node.path} has no target"
+    turn.make_task(
+        msgspec.structs.replace(
+            task, state=TaskState.QUEUED, queue=node.target.queue, ready_at=turn.now
+        )
+    )
+
+
+def claim(
+    turn: Turn, task: Task, *, worker_id: str, worker_url: str, holder: str, lease_ms: int
+) -> Assignment:
+    """Lease a queued task: a new attempt under a new epoch."""
+    node = turn.node(task)
+    number = task.attempts + 1
+    assert task.queue is not None
+    attempt = Attempt(
+        id=attempt_id(task.id, number),
+        task_id=task.id,
+        run_id=task.run_id,
+        number=number,
+        state=AttemptState.CLAIMED,
+        queue=task.queue,
+        worker_id=worker_id,
+        worker_url=worker_url,
+        holder=holder,
+        lease_until=turn.now + lease_ms,
+        claimed_at=turn.now,
+    )
+    turn.make(attempt)
+    turn.move(
+        task, TaskState.RUNNING, attempts=number, started_at=task.started_at or turn.now
+    )
+    turn.note(attempt=attempt.id, state=str(attempt.state), worker=worker_id)
+    if node.timeout_ms:
+        turn.set_timer(task.id, "timeout", turn.now + node.timeout_ms)
+    return Assignment(
+        attempt_id=attempt.id,
+        run_id=task.run_id,
+        task_id=task.id,
+        node=task.node,
+        number=number,
+        queue=task.queue,
+        input=task.input or "null",
+        params=encode(effective_params(turn, task.node)),
+        lease_until=attempt.lease_until,
+        claimed_at=turn.now,
+        timeout_ms=node.timeout_ms,
+        script=node.target.script if node.target else None,
+        worker_id=worker_id,
+        worker_url=worker_url,
+    )
+
+
+def accept(turn: Turn, task: Task, attempt: Attempt, output: Json, log: str | None) -> None:
+    """Take an attempt's result as the task's: once, under the newest lease."""
+    turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, log=log)
+    node = turn.node(task)
+    if node.timeout_ms:
+        turn.drop_timer(task.id, "timeout")
+    succeed(turn, task, output, result_action(node, output))
+
+
+def result_action(node: Node, output: Json) -> str:
+    if node.action.static or not node.action.key:
+        return node.action.static
+    result = parse(output)
+    return text_action(result.get(node.action.key)) if isinstance(result, dict) else ""
+
+
+_ENDS = {
+    "lost": AttemptState.LOST,
+    "timeout": AttemptState.TIMED_OUT,
+    "cancelled": AttemptState.CANCELLED,
+}
+
+
+def attempt_failed(
+    turn: Turn, task: Task, attempt: Attempt, failure: Failure, log: str | None = None
+) -> None:
+    """Record a try without a result; try again, move to another worker, or give the task up."""
+    state = _ENDS.get(failure.kind, AttemptState.FAILED)
+    turn.move_attempt(attempt, state=state, error=failure.json(), log=log)
+    node = turn.node(task)
+    if node.timeout_ms:
+        turn.drop_timer(task.id, "timeout")
+    if turn.cancelling:
+        turn.move(task, TaskState.CANCELLED, error=failure.json())
+        close(turn, task)
+    elif failure.kind in ("unreachable", "lost", "cancelled"):
+        # A holder that gives work back says nothing about the work: it moves on.
+        move_on(turn, task, node, attempt, failure)
+    else:
+        try_again(turn, task, node, attempt, failure)
+
+
+def move_on(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failure) -> None:
+    moves = task.moves + 1
+    bound = node.retry.moves_max
+    moves_max = turn.limits.moves_max if bound is None else bound - 1
+    if moves > moves_max:
+        fail(turn, task, failure)
+        return
+    columns = {"moves": moves, "avoid": attempt.worker_id}
+    requeue(turn, task, node.retry.move_wait_ms, columns)
+
+
+def try_again(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failure) -> None:
+    failures = task.failures + 1
+    if failure.kind == "fatal":
+        fail(turn, task, failure)
+    elif failures <= node.retry.retries_max:
+        pause = failure.retry_after_ms
+        if pause is None:
+            pause = pause_ms(node.retry, failures, attempt.id)
+        requeue(turn, task, pause, {"failures": failures, "error": failure.json()})
+    elif subflow_retries(turn, task):
+        container = container_of(turn, task)
+        assert container is not None
+        turn.count_scope(container.id, failed=1)
+        pause = pause_ms(turn.node(container).retry, container.failed + 1, attempt.id)
+        requeue(turn, task, pause, {"failures": failures, "error": failure.json()})
+    else:
+        fail(turn, task, failure)
+
+
+def subflow_retries(turn: Turn, task: Task) -> bool:
+    """Whether the subflow around a task has a retry of its own left for it."""
+    container = container_of(turn, task)
+    if container is None or task.idx >= 0:
+        return False
+    node = turn.node(container)
+    return node.strategy is Strategy.RETRY and container.failed < max(1, node.retry.retries_max)
+
+
+def requeue(turn: Turn, task: Task, pause: int, columns: dict[str, Any]) -> None:
+    """Put a task back in its queue, now or after a pause."""
+    if pause > 0:
+        due_at = turn.now + pause
+        turn.move(task, TaskState.WAITING, due_at=due_at, **columns)
+        turn.set_timer(task.id, "retry", due_at)
+    else:
+        turn.move(task, TaskState.QUEUED, ready_at=turn.now, **columns)
+
+
+def retry_due(turn: Turn, task: Task) -> None:
+    turn.move(task, TaskState.QUEUED, ready_at=turn.now, due_at=None)
+
+
+def timed_out(turn: Turn, task: Task) -> None:
+    """The attempt's time is up: fence it and let the retry rules decide."""
+    node = turn.node(task)
+    attempt = turn.get(Attempt, attempt_id(task.id, task.attempts))
+    assert attempt is not None
+    text = f"no result within {node.timeout_ms} ms"
+    attempt_failed(turn, task, attempt, Failure("timeout", text))

@@ -1,0 +1,105 @@
+"""Parallel and foreach nodes: branches by position, each a task of its own.
+
+A fan-out is made in slices, so that a hundred thousand items neither hold the writer for seconds
+nor fill memory: a slice makes some branches and leaves a timer, due at once, for the next.
+"""
+
+from typing import Any
+
+import msgspec
+
+from windlass.kernel.routing import branches_at_once, fail, join
+from windlass.kernel.turn import Turn
+from windlass.kernel.values import Reader, parse
+from windlass.model.graph import Kind, Node
+from windlass.model.ids import branch_id
+from windlass.model.rows import Failure, Json, Task
+from windlass.model.states import TaskState
+
+
+def visit(turn: Turn, task: Task, node: Node) -> None:
+    """Make the container and its first slice of branches."""
+    total = node.branches
+    problem = ""
+    if node.kind is Kind.FOREACH:
+        items = parse(task.input)
+        if items is None:
+            items = []
+        total = len(items) if isinstance(items, list) else 0
+        if not isinstance(items, list):
+            problem = f"foreach needs a list, its input is {kind_of(items)}"
+    container = msgspec.structs.replace(
+        task, state=TaskState.RUNNING, total=total, started_at=turn.now
+    )
+    turn.make_task(container)
+    if problem:
+        fail(turn, container, Failure("fatal", problem))
+    elif total == 0:
+        join(turn, container)
+    else:
+        expand(turn, container)
+
+
+def kind_of(value: Any) -> str:
+    names = {str: "a string", dict: "an object", bool: "a boolean", int: "a number"}
+    return names.get(type(value), "a number")
+
+
+def expand(turn: Turn, container: Task) -> None:
+    """Make the next slice of branches."""
+    node = turn.node(container)
+    first = container.made
+    last = min(container.total, first + turn.limits.branches_per_turn)
+    bound = branches_at_once(node)
+    out = container.released - (container.made - container.open)
+    room = bound - out if bound else last - first
+    inputs = branch_inputs(turn, container, node, first, last)
+    for index, value in zip(range(first, last), inputs, strict=True):
+        make_branch(turn, container, node, index, value, released=index - first < room)
+    released = min(last - first, max(0, room))
+    turn.count_scope(container.id, made=last - first, open=last - first, released=released)
+    turn.note(fanout=container.id, made=[first, last], released=released, total=container.total)
+    turn.drop_timer(container.id, "expand")
+    if last < container.total and not bound:
+        turn.set_timer(container.id, "expand", turn.now)
+
+
+def branch_inputs(
+    turn: Turn, container: Task, node: Node, first: int, last: int
+) -> list[Json | None]:
+    """Inputs of a slice: the items themselves, or what each branch's own rule reads."""
+    if node.kind is Kind.FOREACH:
+        items = msgspec.json.decode(container.input or "[]", type=list[msgspec.Raw])
+        return [bytes(item).decode() for item in items[first:last]]
+    reader = Reader(turn, container.scope, node.path, container.input)
+    inputs: list[Json | None] = []
+    for index in range(first, last):
+        rule = turn.graph.branch(node, index).input
+        inputs.append(container.input if rule is None else reader.build(rule))
+    return inputs
+
+
+def make_branch(
+    turn: Turn, container: Task, node: Node, index: int, value: Json | None, *, released: bool
+) -> None:
+    branch = turn.graph.branch(node, index)
+    assert branch.target is not None
+    turn.make_task(
+        Task(
+            id=branch_id(container.id, index),
+            run_id=container.run_id,
+            scope=container.id,
+            node=branch.path,
+            kind=branch.kind,
+            state=TaskState.QUEUED if released else TaskState.PENDING,
+            idx=index,
+            queue=branch.target.queue,
+            priority=container.priority,
+            ready_at=turn.now if released else None,
+            input=value,
+            made_seq=turn.seq,
+            created_at=turn.now,
+        )
+    )
+
+

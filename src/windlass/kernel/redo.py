@@ -1,0 +1,203 @@
+"""Doing a task again: alone, or together with everything that came after it.
+
+Nothing is overwritten. Tasks that are to be redone become `superseded`, ended containers around
+them and the run itself are reopened under a new generation, and shared keys go back to what they
+were when the task was first visited, told from the results that remain.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from windlass.kernel.routing import write_output
+from windlass.kernel.scopes import drop_holds
+from windlass.kernel.turn import Turn
+from windlass.model.errors import Conflict, NotFound
+from windlass.model.graph import Kind
+from windlass.model.ids import scope_of
+from windlass.model.rows import Task, Variable
+from windlass.model.states import RUN_ENDED, TASK_ENDED, RunState, TaskState
+
+
+def redo(turn: Turn, task_id: str | None, descendants: bool) -> Task:
+    """Reopen a run at a task; returns the task that is done again."""
+    run = turn.run
+    if run.state is RunState.CANCELLING:
+        raise Conflict(f"run {run.id} is being cancelled; retry it once it is cancelled")
+    tasks = [turn.task(task.id) for task in turn.view.all_tasks(run.id)]
+    task = find_task(tasks, task_id, run.id)
+    later = descendants_of(tasks, task)
+    if not descendants:
+        check_alone(run.state, task, later)
+    for row in later:
+        supersede(turn, row)
+    if later:
+        restore_variables(turn, tasks, task, {row.id for row in later})
+    reopen_around(turn, task)
+    revisit(turn, turn.task(task.id))
+    return task
+
+
+def find_task(tasks: Sequence[Task], task_id: str | None, run_id: str) -> Task:
+    """The named task, or the newest failed leaf when none is named."""
+    if task_id is not None:
+        for task in tasks:
+            if task.id == task_id or (task.node == task_id and task.idx < 0):
+                found = newest(t for t in tasks if t.node == task.node and t.scope == task.scope)
+                return task if task.id == task_id else found
+        raise NotFound(f'run {run_id} has no task "{task_id}"; list them with `run show`')
+    failed = [task for task in tasks if task.state in (TaskState.FAILED, TaskState.CANCELLED)]
+    if not failed:
+        raise Conflict(f"run {run_id} has no failed task; name the task to retry from")
+    deepest = max(task.id.count("~") for task in failed if same_failure(failed, task))
+    return newest(t for t in failed if t.id.count("~") == deepest and same_failure(failed, t))
+
+
+def same_failure(failed: Sequence[Task], task: Task) -> bool:
+    """Whether a task belongs to the failure that ended the run: it, or something inside it."""
+    last = max(failed, key=lambda row: (row.ended_seq, -row.id.count("~")))
+    return task.id == last.id or task.id.startswith(last.id + "~") and is_failed(task)
+
+
+def is_failed(task: Task) -> bool:
+    return task.state is TaskState.FAILED
+
+
+def newest(tasks: Iterable[Task]) -> Task:
+    return max(tasks, key=lambda task: (task.made_seq, task.step, task.idx))
+
+
+def descendants_of(tasks: Sequence[Task], task: Task) -> list[Task]:
+    """Everything made after a task, in its scope or in a scope around it, and what is inside.
+
+    A task's own children count too: visiting a container again makes new ones.
+    """
+    heads = [task.id + "~"]
+    if task.idx < 0 and task.kind != Kind.CALL:
+        heads.append(task.id)
+    later: list[Task] = []
+    inner = task
+    while True:
+        scope = scope_of(inner.id)
+        if inner.idx < 0:
+            heads += [t.id for t in tasks if t.scope == scope and after(t, inner)]
+        outer = next((t for t in tasks if t.id == scope), None)
+        if outer is None:
+            break
+        inner = outer
+    for row in tasks:
+        if row.state is TaskState.SUPERSEDED:
+            continue
+        if any(row.id == head or row.id.startswith(head.rstrip("~") + "~") for head in heads):
+            later.append(row)
+    return [row for row in later if row.id != task.id or row.kind != Kind.CALL]
+
+
+def after(task: Task, other: Task) -> bool:
+    return task.step > other.step
+
+
+def check_alone(state: RunState, task: Task, later: Sequence[Task]) -> None:
+    if task.state not in (TaskState.FAILED, TaskState.CANCELLED):
+        raise Conflict(f"task {task.id} is {task.state}, not failed; use retry from to redo it")
+    beyond = [row for row in later if row.id != task.id and not row.id.startswith(task.id + "~")]
+    if beyond or state not in RUN_ENDED:
+        raise Conflict(f"the run went on after task {task.id} failed; use retry from to redo both")
+
+
+def supersede(turn: Turn, task: Task) -> None:
+    if task.state in TASK_ENDED:
+        turn.move(task, TaskState.SUPERSEDED, generation=task.generation + 1)
+        return
+    drop_holds(turn, task)
+    turn.move(turn.task(task.id), TaskState.SUPERSEDED, open=0)
+    if task.idx < 0 and scope_is_open(turn, task):
+        turn.count_scope(task.scope, open=-1)
+
+
+def scope_is_open(turn: Turn, task: Task) -> bool:
+    if task.scope == task.run_id:
+        return True
+    return turn.task(task.scope).state not in TASK_ENDED
+
+
+def restore_variables(
+    turn: Turn, tasks: Sequence[Task], task: Task, dropped: set[str]
+) -> None:
+    """Set the shared keys of every scope the redo touches to what they were at the task."""
+    scopes = {task.scope}
+    scope = task.scope
+    while scope != turn.run.id:
+        scope = scope_of(scope)
+        scopes.add(scope)
+    for row in scopes:
+        for key in turn.variables(row):
+            turn.remove(Variable, (row, key))
+    kept = [t for t in tasks if t.scope in scopes and t.id not in dropped and t.id != task.id]
+    writes: list[tuple[int, Task | tuple[str, str]]] = [
+        (t.ended_seq, t) for t in kept if t.output is not None and t.idx < 0 and t.ended_seq
+    ]
+    writes += [(seq, (key, value)) for seq, key, value in turn.view.signals(turn.run.id)]
+    for _, source in sorted(writes, key=lambda write: write[0]):
+        if isinstance(source, Task):
+            write_output(turn, source, turn.node(source), source.output or "null")
+        else:
+            turn.set_variable(turn.run.id, source[0], source[1])
+
+
+def reopen_around(turn: Turn, task: Task) -> None:
+    """Open every ended scope around a task, outermost last, and the run itself."""
+    scope = task.scope
+    while scope != turn.run.id:
+        container = turn.task(scope)
+        if container.state in TASK_ENDED:
+            turn.move(
+                container,
+                TaskState.RUNNING,
+                generation=container.generation + 1,
+                error=None,
+                finished_at=None,
+                ended_seq=0,
+            )
+            if container.idx < 0:
+                turn.count_scope(container.scope, open=1)
+        scope = scope_of(scope)
+    run = turn.run
+    if run.state in RUN_ENDED:
+        turn.set_run(
+            state=RunState.RUNNING,
+            generation=run.generation + 1,
+            error=None,
+            finished_at=None,
+        )
+
+
+def revisit(turn: Turn, task: Task) -> None:
+    """Do the task again: a call gets a fresh set of tries, anything else is visited anew."""
+    if task.kind != Kind.CALL:
+        turn.visits.append((task.scope, task.node))
+        return
+    was_failed = task.state is TaskState.FAILED
+    ended = task.state in TASK_ENDED
+    if not ended:
+        drop_holds(turn, task)
+        task = turn.task(task.id)
+    fresh = replace(task, failures=0, moves=0)
+    turn.move(
+        fresh,
+        TaskState.QUEUED,
+        generation=task.generation + int(ended),
+        ready_at=turn.now,
+        avoid=None,
+        output=None,
+        error=None,
+        action="",
+        due_at=None,
+        finished_at=None,
+        ended_seq=0,
+    )
+    if ended:
+        deltas = {"open": 1}
+        if task.idx >= 0 and was_failed:
+            deltas["failed"] = -1
+        turn.count_scope(task.scope, **deltas)

@@ -1,0 +1,249 @@
+"""How a task ends and where the run goes from there.
+
+Every node kind ends its tasks through `succeed` or `fail`. Both write the result where the
+definition says, choose the edge, queue the next visit and close the task in its scope; the last
+task to close ends the scope, which may end the container around it, and so on up to the run.
+"""
+
+from typing import Any
+
+import msgspec
+
+from windlass.kernel.scopes import cancel_below
+from windlass.kernel.turn import Turn, container_of
+from windlass.kernel.values import encode, parse
+from windlass.model.graph import Edge, Kind, Node, Strategy
+from windlass.model.ids import branch_id
+from windlass.model.rows import Failure, Json, Task, Variable
+from windlass.model.states import RunState, TaskState
+
+
+def succeed(turn: Turn, task: Task, output: Json, action: str) -> None:
+    """End a task with a result and go on along the edge its action names."""
+    node = turn.node(task)
+    write_output(turn, task, node, output)
+    action = action or node.action.default
+    task = turn.move(task, TaskState.SUCCEEDED, output=output, action=action)
+    if turn.cancelling or task.idx >= 0:
+        close(turn, task)
+        return
+    note_position(turn, task)
+    if node.fires_all:
+        for edge in turn.graph.edges.get(node.path, ()):
+            follow(turn, task, edge)
+    else:
+        edge = choose_edge(turn, node, action, "default")
+        if edge is not None:
+            follow(turn, task, edge)
+    close(turn, task)
+
+
+def fail(turn: Turn, task: Task, failure: Failure, output: Json | None = None) -> None:
+    """End a task in failure; the run goes on only along an edge that allows for it.
+
+    `output` is what a container had gathered: it is written even though the container failed.
+    """
+    node = turn.node(task)
+    if not failure.node:
+        failure = msgspec.structs.replace(failure, node=node.path)
+    if output is not None:
+        write_output(turn, task, node, output)
+    if turn.cancelling:
+        turn.move(task, TaskState.CANCELLED, error=failure.json())
+        close(turn, task)
+        return
+    task = turn.move(
+        task,
+        TaskState.FAILED,
+        error=failure.json(),
+        output=output,
+        action=node.action.static,
+    )
+    turn.count_run(failures=1)
+    if task.idx >= 0:
+        close(turn, task)
+        return
+    note_position(turn, task)
+    edge = failure_edge(turn, node, failure)
+    if edge is not None:
+        follow(turn, task, edge)
+        close(turn, task)
+    else:
+        fail_scope(turn, task, failure)
+
+
+def choose_edge(turn: Turn, node: Node, *actions: str) -> Edge | None:
+    """The first edge for the first action that has one."""
+    edges = turn.graph.edges.get(node.path, ())
+    for action in actions:
+        for edge in edges:
+            if action and edge.on == action:
+                return edge
+    return None
+
+
+def failure_edge(turn: Turn, node: Node, failure: Failure) -> Edge | None:
+    named = ("timeout", "error") if failure.kind == "timeout" else ("error",)
+    edge = choose_edge(turn, node, *named)
+    if edge is None and not turn.graph.fails_run:
+        edge = choose_edge(turn, node, node.action.static, "default")
+    return edge
+
+
+def follow(turn: Turn, task: Task, edge: Edge) -> None:
+    if edge.target is not None:
+        turn.visits.append((task.scope, edge.target))
+
+
+def note_position(turn: Turn, task: Task) -> None:
+    """Show on the run where its newest top-level step was and what it said."""
+    if task.scope == task.run_id:
+        turn.set_run(action=task.action)
+
+
+def write_output(turn: Turn, task: Task, node: Node, output: Json) -> None:
+    """Write a result to the shared keys the node names. A branch has none: its container does."""
+    if node.output.fields:
+        result = parse(output)
+        fields: dict[str, Any] = result if isinstance(result, dict) else {}
+        for key, field in node.output.fields.items():
+            turn.set_variable(task.scope, key, encode(fields.get(field)))
+    if node.output.key:
+        turn.set_variable(task.scope, node.output.key, output)
+
+
+def close(turn: Turn, task: Task) -> None:
+    """Count a task out of its scope; the last one ends the scope."""
+    if task.idx >= 0:
+        close_branch(turn, task)
+        return
+    pending = sum(1 for scope, _ in turn.visits if scope == task.scope)
+    if turn.count_scope(task.scope, open=-1) > 0 or pending:
+        return
+    container = container_of(turn, task)
+    if container is not None:
+        end_subflow(turn, container)
+    elif turn.cancelling:
+        turn.set_run(state=RunState.CANCELLED, finished_at=turn.now, node="")
+        turn.drop_timer(task.run_id, "cancel")
+    else:
+        turn.set_run(state=RunState.SUCCEEDED, finished_at=turn.now, node="")
+
+
+def fail_scope(turn: Turn, task: Task, failure: Failure) -> None:
+    """A task failed and nothing catches it: its scope fails with it."""
+    turn.count_scope(task.scope, open=-1)
+    cancel_below(turn, task.scope)
+    container = container_of(turn, task)
+    if container is None:
+        turn.set_run(
+            state=RunState.FAILED, finished_at=turn.now, error=failure.json(), node=""
+        )
+        return
+    turn.drop_timer(container.id, "timeout")
+    container = turn.task(container.id)
+    shared = subflow_output(turn, container)
+    if turn.node(container).strategy is Strategy.CONTINUE:
+        succeed(turn, container, shared, subflow_action(turn, container))
+    else:
+        fail(turn, container, failure, shared)
+
+
+# Containers
+
+
+def subflow_output(turn: Turn, container: Task) -> Json:
+    """What a subflow hands out: the shared state of its scope."""
+    values = turn.variables(container.id)
+    return encode({key: msgspec.Raw(row.value.encode()) for key, row in values.items()})
+
+
+def subflow_action(turn: Turn, container: Task) -> str:
+    rule = turn.node(container).action
+    if rule.static or not rule.key:
+        return rule.static
+    row = turn.get(Variable, (container.id, rule.key))
+    return text_action(parse(row.value) if row is not None else None)
+
+
+def text_action(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def end_subflow(turn: Turn, container: Task) -> None:
+    turn.drop_timer(container.id, "timeout")
+    if turn.cancelling:
+        turn.move(container, TaskState.CANCELLED)
+        close(turn, container)
+    else:
+        output = subflow_output(turn, container)
+        succeed(turn, container, output, subflow_action(turn, container))
+
+
+def close_branch(turn: Turn, branch: Task) -> None:
+    """Count a branch out; release or join as the fan-out's rules say."""
+    container = turn.task(branch.scope)
+    node = turn.node(container)
+    failed = branch.state is TaskState.FAILED
+    turn.count_scope(container.id, open=-1, failed=int(failed))
+    container = turn.task(container.id)
+    if failed and node.strategy is Strategy.FAIL_FAST and not turn.cancelling:
+        cancel_below(turn, container.id)
+        join(turn, turn.task(container.id))
+        return
+    if container.open == 0 and (container.made == container.total or turn.cancelling):
+        join(turn, container)
+    elif not turn.cancelling:
+        release_next(turn, container, node)
+
+
+def release_next(turn: Turn, container: Task, node: Node) -> None:
+    """Let the next waiting branch go; ask for more branches when none is left made."""
+    if container.released < container.made:
+        branch = turn.task(branch_id(container.id, container.released))
+        turn.move(branch, TaskState.QUEUED, ready_at=turn.now)
+        turn.count_scope(container.id, released=1)
+    elif container.made < container.total and branches_at_once(node):
+        turn.set_timer(container.id, "expand", turn.now)
+
+
+def branches_at_once(node: Node) -> int:
+    """Most branches of a fan-out that may be out together; 0 is no bound."""
+    return node.parallel_max if node.concurrent else 1
+
+
+def join(turn: Turn, container: Task) -> None:
+    """All branches have ended: gather their results in order and end the fan-out."""
+    turn.drop_timer(container.id, "expand")
+    if turn.cancelling:
+        turn.move(container, TaskState.CANCELLED)
+        close(turn, container)
+        return
+    node = turn.node(container)
+    output, first_error = gather(turn, container, node.strategy)
+    tolerant = (Strategy.COLLECT_ERRORS, Strategy.IGNORE_ERRORS, Strategy.CONTINUE)
+    if container.failed and node.strategy not in tolerant:
+        noun = "item" if node.kind is Kind.FOREACH else "branch"
+        cause = first_error or Failure("failed", "unknown")
+        text = f"{container.failed} of {container.total}: {noun} failed: {cause.message}"
+        fail(turn, container, Failure(cause.kind, text), output)
+    else:
+        # An array has no fields, so an action key can name nothing in it.
+        succeed(turn, container, output, node.action.static)
+
+
+def gather(turn: Turn, container: Task, strategy: Strategy) -> tuple[Json, Failure | None]:
+    """The aggregate of a fan-out as JSON text, joined without parsing any result."""
+    parts: list[str] = []
+    first_error: Failure | None = None
+    for _, state, output, error in turn.branch_results(container.id):
+        if state is TaskState.SUCCEEDED:
+            parts.append(output or "null")
+            continue
+        if state is TaskState.FAILED and error is not None and first_error is None:
+            first_error = msgspec.json.decode(error, type=Failure)
+        if strategy is Strategy.COLLECT_ERRORS:
+            parts.append(f'{{"error":{error or "null"}}}')
+        elif strategy not in (Strategy.FAIL_FAST, Strategy.IGNORE_ERRORS):
+            parts.append("null")
+    return f"[{','.join(parts)}]", first_error

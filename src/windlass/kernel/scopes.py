@@ -1,0 +1,70 @@
+"""Ending everything below a scope at once: after a failure, a time-out, a redo."""
+
+from msgspec.structs import replace
+
+from windlass.kernel.turn import Turn, checkpoint_of
+from windlass.model.graph import Kind
+from windlass.model.ids import attempt_id
+from windlass.model.rows import Attempt, Failure, Task
+from windlass.model.states import ATTEMPT_LIVE, AttemptState, CheckpointState, TaskState
+
+
+def cancel_below(turn: Turn, scope: str) -> None:
+    """Cancel every open task below a scope, fencing off attempts that still run.
+
+    The workers learn at their next heartbeat; what they send later is refused as stale.
+    """
+    for task in turn.open_tasks(scope):
+        end_task(turn, task, TaskState.CANCELLED)
+    if scope == turn.run.id:
+        turn.set_run(open=0)
+    else:
+        container = turn.task(scope)
+        turn.move(container, container.state, open=0)
+
+
+def end_task(turn: Turn, task: Task, state: TaskState) -> None:
+    """End one open task from outside, with whatever it holds; counters are the caller's."""
+    drop_holds(turn, task)
+    columns = {"open": 0} if task.open else {}
+    turn.move(task, state, **columns)
+
+
+def drop_holds(turn: Turn, task: Task) -> None:
+    """Take away a task's live attempt, its timers and its open checkpoint."""
+    if task.state is TaskState.RUNNING and task.kind == Kind.CALL:
+        fence_attempt(turn, task)
+    for kind in timer_kinds(task):
+        turn.drop_timer(task.id, kind)
+    if task.kind == Kind.APPROVAL:
+        close_checkpoint(turn, task, CheckpointState.CANCELLED)
+
+
+def timer_kinds(task: Task) -> tuple[str, ...]:
+    """The timers a task of this kind may have set."""
+    match task.kind:
+        case Kind.CALL:
+            return ("retry", "timeout")
+        case Kind.TIMER:
+            return ("delay", "timeout")
+        case Kind.PARALLEL | Kind.FOREACH:
+            return ("expand",)
+        case _:
+            return ("timeout",)
+
+
+def fence_attempt(turn: Turn, task: Task) -> None:
+    attempt = turn.get(Attempt, attempt_id(task.id, task.attempts))
+    if attempt is not None and attempt.state in ATTEMPT_LIVE:
+        failure = Failure("cancelled", "the task was cancelled")
+        turn.move_attempt(attempt, state=AttemptState.CANCELLED, error=failure.json())
+
+
+def close_checkpoint(
+    turn: Turn, task: Task, state: CheckpointState, **answer: str | int | None
+) -> None:
+    """Close a task's checkpoint if it is open."""
+    checkpoint = checkpoint_of(turn, task)
+    if checkpoint is not None and checkpoint.state is CheckpointState.OPEN:
+        turn.change(replace(checkpoint, state=state, answered_at=turn.now, **answer))
+        turn.note(checkpoint=checkpoint.id, state=str(state))

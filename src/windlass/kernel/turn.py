@@ -1,0 +1,299 @@
+"""One decision in the making: reads through the view, collects the rows to write.
+
+`Turn` is the kernel's only mutable thing. It lives for one event, keeps the counters of runs and
+containers in step with every change of a task, checks each change against the transition tables,
+and ends in a `Decision`: the rows, and one event that lists what changed.
+"""
+
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from windlass.kernel.transitions import check_attempt, check_run, check_task
+from windlass.kernel.view import View
+from windlass.model.graph import Graph, Kind, Node
+from windlass.model.ids import scope_of
+from windlass.model.rows import (
+    Attempt,
+    BranchResult,
+    Checkpoint,
+    Event,
+    Json,
+    Row,
+    Run,
+    Task,
+    Timer,
+    Variable,
+)
+from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, TASK_ENDED, RunState, TaskState
+
+R = TypeVar("R", bound=Row)
+
+_ACTIVE = frozenset({TaskState.QUEUED, TaskState.RUNNING, TaskState.VERIFYING})
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Bounds the kernel keeps; each is a setting."""
+
+    moves_max: int = 16
+    """How often a task may lose its worker before it fails, unless its node says otherwise."""
+    branches_per_turn: int = 1000
+    """How many branches of a fan-out are made in one transaction."""
+    visits_per_turn: int = 10_000
+    """How many nodes one event may pass through; a loop that does no work ends here."""
+    cancel_grace_ms: int = 10_000
+    """How long a cancelled run waits for running attempts before it ends without them."""
+
+
+class Decision(msgspec.Struct):
+    """What an event changes: rows made, changed and removed, and the answer to the caller."""
+
+    made: dict[type[Row], dict[Any, Row]] = {}
+    changed: dict[type[Row], dict[Any, Row]] = {}
+    removed: dict[type[Row], set[Any]] = {}
+    answer: Any = None
+
+
+class Turn:
+    """Reads and writes of one decision; see the module's docstring."""
+
+    def __init__(self, graph: Graph, view: View, run: Run, now: int, limits: Limits) -> None:
+        self.graph = graph
+        self.view = view
+        self.now = now
+        self.limits = limits
+        self.seq = run.seq + 1
+        self.visits: list[tuple[str, str]] = []
+        """(scope, node path) still to be visited in this turn."""
+        self.visited = 0
+        self.params_cache: dict[str, dict[str, Any]] = {}
+        self._base = run
+        self._run: dict[str, Any] = {}
+        self._made: dict[type[Row], dict[Any, Row]] = {}
+        self._changed: dict[type[Row], dict[Any, Row]] = {}
+        self._removed: dict[type[Row], set[Any]] = {}
+        self._changes: list[dict[str, Any]] = []
+
+    # Reading
+
+    def get(self, table: type[R], key: Any) -> R | None:
+        for rows in (self._changed.get(table), self._made.get(table)):
+            if rows is not None and key in rows:
+                return cast(R, rows[key])
+        if key in self._removed.get(table, ()):
+            return None
+        return self.view.get(table, key)
+
+    def task(self, task_id: str) -> Task:
+        row = self.get(Task, task_id)
+        assert row is not None, f"task {task_id} has no row"
+        return row
+
+    def open_tasks(self, scope: str) -> list[Task]:
+        """Open tasks below a scope as they stand in this turn."""
+        rows = {task.id: self.task(task.id) for task in self.view.open_tasks(scope)}
+        prefix = scope + "~"
+        for key, row in self._made.get(Task, {}).items():
+            if key.startswith(prefix):
+                rows[key] = self.task(cast(Task, row).id)
+        return [task for task in rows.values() if task.state not in TASK_ENDED]
+
+    def variables(self, scope: str) -> dict[str, Variable]:
+        """All shared keys of a scope as they stand in this turn."""
+        rows = dict(self.view.variables(scope))
+        for row in self._made.get(Variable, {}).values():
+            if cast(Variable, row).scope == scope:
+                rows[cast(Variable, row).key] = cast(Variable, row)
+        removed = self._removed.get(Variable, ())
+        return {key: row for key, row in rows.items() if (scope, key) not in removed}
+
+    def branch_results(self, container: str) -> list[BranchResult]:
+        """How the branches of a fan-out ended, by index, with those that end in this turn."""
+        here = {
+            row.idx: BranchResult(row.idx, row.state, row.output, row.error)
+            for rows in (self._made, self._changed)
+            for row in cast("dict[str, Task]", rows.get(Task, {})).values()
+            if row.idx >= 0 and row.scope == container
+        }
+        there = self.view.branch_results(container)
+        merged = [here.pop(result.idx, result) for result in there]
+        return sorted([*merged, *here.values()]) if here else merged
+
+    def node(self, task: Task) -> Node:
+        return self.graph.nodes[task.node]
+
+    @property
+    def run(self) -> Run:
+        if self._run:
+            self._base, self._run = replace(self._base, **self._run), {}
+        return self._base
+
+    @property
+    def cancelling(self) -> bool:
+        return (self._run.get("state") or self._base.state) is RunState.CANCELLING
+
+    # Writing
+
+    def make(self, row: Row) -> None:
+        self._made.setdefault(type(row), {})[row.pk] = row
+
+    def change(self, row: Row) -> None:
+        """Replace a row that stands in the view or was made in this turn."""
+        made = self._made.get(type(row))
+        key = row.pk
+        if made is not None and key in made:
+            made[key] = row
+        else:
+            self._changed.setdefault(type(row), {})[key] = row
+
+    def set_run(self, **columns: Any) -> None:
+        state = columns.get("state")
+        if state is not None:
+            reopened = columns.get("generation", self._base.generation) > self._base.generation
+            old = self.run.state
+            check_run(old, state, reopened)
+            if state is not old:
+                self._changes.append({"run": str(state)})
+        self._run.update(columns)
+
+    def count_run(self, **deltas: int) -> None:
+        for column, delta in deltas.items():
+            now = self._run.get(column)
+            self._run[column] = (getattr(self._base, column) if now is None else now) + delta
+
+    def make_task(self, task: Task) -> Task:
+        """Add a task and count it in its scope."""
+        self._made.setdefault(Task, {})[task.id] = task
+        if task.kind == Kind.CALL and task.state in _ACTIVE:
+            self.count_run(active=1)
+        if task.idx < 0:
+            # Branches of a fan-out are counted and reported by the batch, by whoever makes them.
+            self.note_task(task)
+            self.count_scope(task.scope, made=1, open=1)
+        return task
+
+    def move(self, task: Task, state: TaskState, **columns: Any) -> Task:
+        """Put a task into a state (or only change columns, if it is the same)."""
+        generation = columns.get("generation", task.generation)
+        check_task(task.state, state, generation > task.generation)
+        if state in TASK_ENDED and task.state not in TASK_ENDED:
+            columns.setdefault("finished_at", self.now)
+            columns["ended_seq"] = self.seq
+            columns.setdefault("wait_key", None)
+            columns.setdefault("due_at", None)
+        new = replace(task, state=state, **columns)
+        if task.kind == Kind.CALL:
+            delta = (state in _ACTIVE) - (task.state in _ACTIVE)
+            if delta:
+                self.count_run(active=delta)
+        self.change(new)
+        if state is not task.state or generation != task.generation:
+            self.note_task(new)
+        return new
+
+    def move_attempt(self, attempt: Attempt, **columns: Any) -> Attempt:
+        new = replace(attempt, **columns)
+        check_attempt(attempt.state, new.state)
+        if new.state not in ATTEMPT_LIVE and attempt.state in ATTEMPT_LIVE:
+            new = replace(new, finished_at=self.now)
+        self.change(new)
+        if new.state is not attempt.state:
+            note: dict[str, Any] = {"attempt": new.id, "state": str(new.state)}
+            if new.error is not None:
+                note["error"] = msgspec.Raw(new.error.encode())
+            self._changes.append(note)
+        return new
+
+    def count_scope(self, scope: str, **deltas: int) -> int:
+        """Change the counters of a scope; returns how many of its tasks are open."""
+        if scope == self._base.id:
+            self.count_run(**deltas)
+            return cast(int, self._run["open"]) if "open" in self._run else self._base.open
+        container = self.task(scope)
+        columns = {name: getattr(container, name) + delta for name, delta in deltas.items()}
+        new = replace(container, **columns)
+        self.change(new)
+        return new.open
+
+    def set_variable(self, scope: str, key: str, value: Json) -> None:
+        row = Variable(scope=scope, key=key, run_id=self._base.id, value=value, seq=self.seq)
+        self._made.setdefault(Variable, {})[(scope, key)] = row
+
+    def remove(self, table: type[Row], key: Any) -> None:
+        self._made.get(table, {}).pop(key, None)
+        self._changed.get(table, {}).pop(key, None)
+        self._removed.setdefault(table, set()).add(key)
+
+    def set_timer(self, task_id: str, kind: str, due_at: int) -> None:
+        timer = Timer(
+            id=f"{task_id}!{kind}",
+            run_id=self._base.id,
+            task_id=task_id,
+            kind=kind,
+            due_at=due_at,
+        )
+        self._removed.get(Timer, set()).discard(timer.id)
+        self.make(timer)
+
+    def drop_timer(self, task_id: str, kind: str) -> None:
+        self.remove(Timer, f"{task_id}!{kind}")
+
+    # Reporting
+
+    def note(self, **change: Any) -> None:
+        """Add a line to what the event says changed."""
+        self._changes.append(change)
+
+    def note_task(self, task: Task) -> None:
+        note: dict[str, Any] = {"task": task.id, "node": task.node, "state": str(task.state)}
+        if task.generation:
+            note["generation"] = task.generation
+        if task.action:
+            note["action"] = task.action
+        if task.error is not None:
+            note["error"] = msgspec.Raw(task.error.encode())
+        if task.due_at is not None:
+            note["due_at"] = task.due_at
+        self._changes.append(note)
+
+    def settle_run(self) -> None:
+        """Let the run's state follow its counters: waiting when nothing is queued or running."""
+        run = self.run
+        if run.state in RUN_ENDED or run.state is RunState.CANCELLING:
+            return
+        state = RunState.RUNNING if run.active > 0 else RunState.WAITING
+        if state is not run.state:
+            self.set_run(state=state, started_at=run.started_at or self.now)
+
+    def decision(self, type_: str, task_id: str | None, answer: Any, **data: Any) -> Decision:
+        """Close the turn: one event that tells all changes, and the run row that counts it."""
+        data["changes"] = self._changes
+        event = Event(
+            run_id=self._base.id,
+            seq=self.seq,
+            type=type_,
+            task_id=task_id,
+            at=self.now,
+            data=msgspec.json.encode(data).decode(),
+        )
+        self.make(event)
+        self._run["seq"] = self.seq
+        self._run["updated_at"] = self.now
+        self.change(self.run)
+        return Decision(self._made, self._changed, self._removed, answer)
+
+
+def open_checkpoint_id(task: Task) -> str:
+    """A task's checkpoint; one more each time the task is reopened."""
+    return f"{task.id}!{task.generation}"
+
+
+def checkpoint_of(turn: Turn, task: Task) -> Checkpoint | None:
+    return turn.get(Checkpoint, open_checkpoint_id(task))
+
+
+def container_of(turn: Turn, task: Task) -> Task | None:
+    """The container task a task sits in; None at the top level."""
+    scope = scope_of(task.id)
+    return None if scope == task.run_id else turn.task(scope)

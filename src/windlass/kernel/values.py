@@ -1,0 +1,120 @@
+"""Reading values a definition names: parameters, shared keys, input, and paths into them.
+
+Values stay JSON text as long as a whole value is meant; only a path into one, or a map built from
+several, parses.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from windlass.kernel.turn import Turn
+from windlass.model.graph import Ref, Root, Step
+from windlass.model.ids import scope_of
+from windlass.model.rows import Json, Variable
+
+NULL: Json = "null"
+
+
+def parse(text: Json | None) -> Any:
+    return None if text is None else msgspec.json.decode(text)
+
+
+def encode(value: Any) -> Json:
+    return msgspec.json.encode(value).decode()
+
+
+def walk(value: Any, path: Sequence[Step]) -> Any:
+    """Follow a path down; any miss is None. A number in text form also indexes a list."""
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list):
+            index = int(step) if isinstance(step, int) or step.isdecimal() else -1
+            value = value[index] if 0 <= index < len(value) else None
+        else:
+            return None
+    return value
+
+
+def effective_params(turn: Turn, path: str) -> dict[str, Any]:
+    """The parameters a node sees: at the top the run's win over the node's, below the node's win.
+
+    A branch or sub-node starts from what its container sees and puts its own on top.
+    """
+    known = turn.params_cache.get(path)
+    if known is not None:
+        return known
+    node = turn.graph.nodes[path]
+    parent = node.scope_path
+    if parent:
+        params = {**effective_params(turn, parent), **node.params}
+    else:
+        params = {**node.params, **parse(turn.run.params)}
+    turn.params_cache[path] = params
+    return params
+
+
+class Reader:
+    """Resolves the references of one node in one scope."""
+
+    def __init__(self, turn: Turn, scope: str, path: str, input_: Json | None) -> None:
+        self.turn = turn
+        self.scope = scope
+        self.path = path
+        self.input = input_
+
+    def shared(self, key: str) -> Json | None:
+        row = self.turn.get(Variable, (self.scope, key))
+        return None if row is None else row.value
+
+    def shared_above(self, key: str) -> Json | None:
+        """A shared value of this scope or, failing that, of the scopes around it.
+
+        Signals from outside land at the top level; a wait inside a subflow must see them.
+        """
+        scope = self.scope
+        while scope:
+            row = self.turn.get(Variable, (scope, key))
+            if row is not None:
+                return row.value
+            scope = scope_of(scope)
+        return None
+
+    def text(self, ref: Ref) -> Json:
+        """The value a reference names, as JSON text."""
+        if ref.root is Root.SHARED and len(ref.path) == 1:
+            return self.shared(str(ref.path[0])) or NULL
+        if ref.root is Root.INPUT and not ref.path:
+            return self.input or NULL
+        return encode(self.value(ref))
+
+    def value(self, ref: Ref) -> Any:
+        match ref.root:
+            case Root.LITERAL:
+                return ref.literal
+            case Root.PARAMS:
+                return walk(effective_params(self.turn, self.path), ref.path)
+            case Root.INPUT:
+                return walk(parse(self.input), ref.path)
+            case Root.SHARED:
+                return walk(parse(self.shared(str(ref.path[0]))), ref.path[1:])
+            case Root.SHARED_OR_LITERAL:
+                found = self.shared(str(ref.path[0])) if ref.path else None
+                value = walk(parse(found), ref.path[1:])
+                return ref.literal if value is None else value
+
+    def waited(self, ref: Ref) -> Any:
+        """A value to wait for: like `value`, but shared keys are sought outwards."""
+        if ref.root is not Root.SHARED:
+            return self.value(ref)
+        return walk(parse(self.shared_above(str(ref.path[0]))), ref.path[1:])
+
+    def build(self, rule: Ref | dict[str, Ref] | None) -> Json | None:
+        """A node's input from its rule; None when it has no rule."""
+        if rule is None:
+            return None
+        if isinstance(rule, Ref):
+            return self.text(rule)
+        return encode({key: msgspec.Raw(self.text(ref).encode()) for key, ref in rule.items()})

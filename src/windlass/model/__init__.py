@@ -1,0 +1,1 @@
+"""The nouns of Windlass as plain values: graphs, rows, states, ids and errors."""

@@ -1,0 +1,210 @@
+"""The graph every dialect lowers to: nodes, edges, and the rules on them.
+
+A graph is flat. Nodes of a subflow and branches of a fan-out stand in the same table under longer
+paths (`sub/a`, `fan/0`, `each/*`), so finding the node of a task is one dict look-up however deep
+the nesting goes.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+
+class Kind(StrEnum):
+    CALL = "call"
+    CHOICE = "choice"
+    PARALLEL = "parallel"
+    FOREACH = "foreach"
+    SUBFLOW = "subflow"
+    TIMER = "timer"
+    WAIT = "wait"
+    APPROVAL = "approval"
+    JOIN = "join"
+
+
+class Activation(StrEnum):
+    ANY = "any"
+    """Every arriving token makes a new visit, so loops work."""
+    ALL = "all"
+    """The node waits until each incoming edge has fired or is known never to."""
+
+
+class Transport(StrEnum):
+    PUSH = "push"
+    PULL = "pull"
+    LOCAL = "local"
+    SCRIPT = "script"
+    LINK = "link"
+    POD = "pod"
+
+
+class Strategy(StrEnum):
+    """What a failed branch, sub-node or wait means for its container."""
+
+    DEFAULT = "default"
+    FAIL_FAST = "fail_fast"
+    COLLECT_ERRORS = "collect_errors"
+    IGNORE_ERRORS = "ignore_errors"
+    CONTINUE = "continue"
+    RETRY = "retry"
+
+
+class Root(StrEnum):
+    """What a reference reads from."""
+
+    PARAMS = "params"
+    SHARED = "shared"
+    INPUT = "input"
+    LITERAL = "literal"
+    SHARED_OR_LITERAL = "shared_or_literal"
+    """A shared value if there is one of that name, else the text itself."""
+
+
+Step = str | int
+
+
+class Ref(msgspec.Struct, frozen=True):
+    """A value named in a definition: a root and the steps down from it."""
+
+    root: Root
+    path: tuple[Step, ...] = ()
+    literal: Any = None
+
+    @property
+    def shared_key(self) -> str | None:
+        """The shared key this reference reads, if it reads one."""
+        if self.root in (Root.SHARED, Root.SHARED_OR_LITERAL) and self.path:
+            return str(self.path[0])
+        return None
+
+
+class Target(msgspec.Struct, frozen=True):
+    """What a call node calls and how an attempt of it reaches its executor."""
+
+    transport: Transport
+    service: str
+    script: dict[str, Any] | None = None
+
+    @property
+    def queue(self) -> str:
+        """The ready queue: whoever claims states which queues it can serve."""
+        return f"{self.transport}:{self.service}"
+
+
+class Retry(msgspec.Struct, frozen=True):
+    """How often a failed task is tried again, and after what pause."""
+
+    retries_max: int = 0
+    wait_ms: int = 0
+    factor: float = 1.0
+    wait_ms_max: int = 0
+    """Upper bound of one pause; 0 leaves it unbounded."""
+    jitter: float = 0.0
+    """Share of a pause that is spread at random, 0 to 1."""
+    moves_max: int | None = None
+    """How often an attempt may move to another worker (unreachable or lost); None: the setting."""
+    move_wait_ms: int = 0
+
+
+class Output(msgspec.Struct, frozen=True):
+    """Which shared keys a result is written to: all of it, or single fields."""
+
+    key: str = ""
+    fields: dict[str, str] = {}
+
+
+class ActionRule(msgspec.Struct, frozen=True):
+    """How a finished task names the edge to follow."""
+
+    static: str = ""
+    key: str = ""
+    default: str = ""
+
+
+class Expr(msgspec.Struct, frozen=True):
+    """A condition: an operator over expressions and references."""
+
+    op: str
+    args: tuple["Expr | Ref", ...] = ()
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One case of a choice: the first whose condition holds gives the action."""
+
+    action: str
+    when: Expr
+
+
+class Verification(msgspec.Struct, frozen=True):
+    """Who must accept a result before anything builds on it."""
+
+    profile: str
+
+
+class Node(msgspec.Struct, frozen=True):
+    """One node of a graph, with everything the kernel needs to visit it."""
+
+    path: str
+    kind: Kind
+    activation: Activation = Activation.ANY
+    fires_all: bool = False
+    """Fire every outgoing edge rather than the one the action chooses."""
+    target: Target | None = None
+    params: dict[str, Any] = {}
+    input: Ref | dict[str, Ref] | None = None
+    output: Output = Output()
+    action: ActionRule = ActionRule()
+    retry: Retry = Retry()
+    timeout_ms: int = 0
+    strategy: Strategy = Strategy.DEFAULT
+    cases: tuple[Case, ...] = ()
+    concurrent: bool = False
+    parallel_max: int = 0
+    """Most branches at once when concurrent; 0 is all of them."""
+    branches: int = 0
+    """How many branches a parallel node has; they stand at `<path>/<index>`."""
+    overrides: frozenset[int] = frozenset()
+    """Items of a foreach that have a node of their own at `<path>/<index>`, else `<path>/*`."""
+    delay: Ref | None = None
+    signal: Ref | None = None
+    """What a wait or an approval waits for."""
+    wait_timeout: Ref | None = None
+    prompt: str = ""
+    by_load: bool = False
+    verification: Verification | None = None
+    env: str = ""
+    affinity: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def scope_path(self) -> str:
+        return self.path.rpartition("/")[0]
+
+
+class Edge(msgspec.Struct, frozen=True):
+    """A way on from a node: taken when its action is `on`; `target` None ends the token."""
+
+    source: str
+    on: str
+    target: str | None
+
+
+class Graph(msgspec.Struct, frozen=True):
+    """A whole definition, lowered and checked."""
+
+    starts: dict[str, str]
+    """Scope path ("" for the top, else a subflow node's path) → path of its first node."""
+    nodes: dict[str, Node]
+    edges: dict[str, tuple[Edge, ...]] = {}
+    fails_run: bool = False
+    """A failed node without an `error` edge ends the run even if it has a default edge."""
+
+    def branch(self, container: Node, index: int) -> Node:
+        """The node that branch `index` of a fan-out visits."""
+        if container.kind is Kind.PARALLEL or index in container.overrides:
+            return self.nodes[f"{container.path}/{index}"]
+        return self.nodes[f"{container.path}/*"]

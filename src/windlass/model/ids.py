@@ -1,0 +1,56 @@
+"""Ids: a run's is time-ordered, everything inside a run is derived from it.
+
+A task id spells its place: `<run>~<node>.<step>` at the top, `<container task>~<node>.<step>` in a
+subflow, `<container task>~<index>` for a branch of a fan-out. An attempt adds `@<number>`. So an
+event that is played twice writes the same rows, and an attempt's id alone leads to its task, its
+scope and its run without a query. All characters are safe in a URL path.
+"""
+
+from typing import NewType
+from urllib.parse import quote
+
+RunId = NewType("RunId", str)
+TaskId = NewType("TaskId", str)
+AttemptId = NewType("AttemptId", str)
+ScopeId = NewType("ScopeId", str)
+"""Where tasks live side by side: a run's id for its top level, a container task's id below."""
+
+
+def uuid7(unix_ms: int, random_bits: int) -> str:
+    """A time-ordered UUID (RFC 9562, version 7) from a clock reading and 74 random bits."""
+    value = (unix_ms & 0xFFFF_FFFF_FFFF) << 80
+    value |= 0x7 << 76 | (random_bits >> 62 & 0xFFF) << 64
+    value |= 0b10 << 62 | random_bits & 0x3FFF_FFFF_FFFF_FFFF
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def node_path(scope_path: str, key: str) -> str:
+    """A node's place in its graph: `sub/a` is node `a` of subflow node `sub`."""
+    safe = quote(key, safe=" .:@+,()")
+    return f"{scope_path}/{safe}" if scope_path else safe
+
+
+def task_id(scope: str, node: str, step: int) -> TaskId:
+    key = quote(node.rsplit("/", 1)[-1], safe="%")
+    return TaskId(f"{scope}~{key.replace('~', '%7E')}.{step}")
+
+
+def branch_id(container: str, index: int) -> TaskId:
+    return TaskId(f"{container}~{index}")
+
+
+def attempt_id(task: str, number: int) -> AttemptId:
+    return AttemptId(f"{task}@{number}")
+
+
+def task_of(attempt: str) -> TaskId:
+    return TaskId(attempt.rpartition("@")[0])
+
+
+def run_of(any_id: str) -> RunId:
+    return RunId(any_id.partition("~")[0])
+
+
+def scope_of(task: str) -> ScopeId:
+    return ScopeId(task.rpartition("~")[0])

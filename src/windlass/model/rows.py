@@ -1,0 +1,296 @@
+"""Rows: one struct per table, its fields the table's columns, in their order.
+
+Rows are immutable values; a change is a new row. Payloads (`Json`) are JSON text and travel
+unparsed unless somebody asks for a part of them. Times are unix milliseconds, database time.
+`KEY` names the primary key, `FIXED` the columns that are written once, with the row: an update
+never carries them again, so a step costs the same whatever the size of its run's parameters.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import msgspec
+
+from windlass.model.states import AttemptState, CheckpointState, RunState, TaskState
+
+Json = str
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """Base of all rows; array-like, so a database's tuple converts to one directly."""
+
+    TABLE: ClassVar[str]
+    KEY: ClassVar[tuple[str, ...]] = ("id",)
+    FIXED: ClassVar[frozenset[str]] = frozenset()
+    UPSERT: ClassVar[bool] = False
+    """Making a row whose key exists replaces it."""
+
+    @property
+    def pk(self) -> Any:
+        """The primary key: a plain value, or a tuple where it has several columns."""
+        if len(self.KEY) == 1:
+            return getattr(self, self.KEY[0])
+        return tuple(getattr(self, column) for column in self.KEY)
+
+
+class Flow(Row, frozen=True, kw_only=True):
+    TABLE = "flows"
+    id: str
+    name: str
+    description: str = ""
+    created_at: int
+
+
+class Version(Row, frozen=True, kw_only=True):
+    """One immutable published text of a flow, in a dialect."""
+
+    TABLE = "versions"
+    FIXED = frozenset({"flow_id", "number", "dialect", "source", "created_at"})
+    id: str
+    flow_id: str
+    number: int
+    dialect: str = "flow"
+    source: Json
+    status: str = "published"
+    created_at: int
+
+
+class Run(Row, frozen=True, kw_only=True):
+    """One durable execution of a graph, and the counters of its top-level scope."""
+
+    TABLE = "runs"
+    FIXED = frozenset(
+        {"version_id", "flow_id", "flow_name", "params", "request_id", "tags", "created_at"}
+    )
+    id: str
+    version_id: str
+    flow_id: str
+    flow_name: str
+    state: RunState
+    generation: int = 0
+    """Grows when an ended run is reopened; the database refuses to leave an end without it."""
+    graph_rev: int = 0
+    seq: int = 0
+    """Number of the newest event; every change of anything in the run raises it."""
+    params: Json = "{}"
+    request_id: str = ""
+    tags: Json = "{}"
+    priority: int = 0
+    made: int = 0
+    """Tasks ever made at the top level: the next one's step."""
+    open: int = 0
+    """Top-level tasks that have not ended."""
+    active: int = 0
+    """Tasks at any depth that are queued, running or being verified."""
+    failures: int = 0
+    """Tasks at any depth that failed for good, whether or not the run went on."""
+    node: str = ""
+    action: str = ""
+    error: Json | None = None
+    created_at: int
+    started_at: int | None = None
+    updated_at: int
+    finished_at: int | None = None
+
+
+class Task(Row, frozen=True, kw_only=True):
+    """One visit to one node; for a container also the counters of its children."""
+
+    TABLE = "tasks"
+    FIXED = frozenset(
+        {"run_id", "scope", "node", "kind", "step", "idx", "input", "made_seq", "created_at"}
+    )
+    id: str
+    run_id: str
+    scope: str
+    node: str
+    kind: str
+    state: TaskState
+    generation: int = 0
+    step: int = 0
+    idx: int = -1
+    """Position among the branches of a fan-out; -1 elsewhere."""
+    queue: str | None = None
+    priority: int = 0
+    ready_at: int | None = None
+    attempts: int = 0
+    """Attempts ever leased: the newest one's number, and the epoch that fences writes."""
+    failures: int = 0
+    moves: int = 0
+    """Attempts lost or unreachable, which do not count as failures of the work itself."""
+    avoid: str | None = None
+    edges_open: int = 0
+    wait_key: str | None = None
+    due_at: int | None = None
+    total: int = 0
+    made: int = 0
+    released: int = 0
+    open: int = 0
+    failed: int = 0
+    input: Json | None = None
+    output: Json | None = None
+    error: Json | None = None
+    action: str = ""
+    made_seq: int = 0
+    ended_seq: int = 0
+    created_at: int
+    started_at: int | None = None
+    finished_at: int | None = None
+
+
+class Attempt(Row, frozen=True, kw_only=True):
+    """One leased try of a task. Its number is the lease's epoch."""
+
+    TABLE = "attempts"
+    # The lease is renewed by a statement of its own, which a row kept in memory must not undo.
+    FIXED = frozenset(
+        {"task_id", "run_id", "number", "queue", "claimed_at", "holder", "lease_until"}
+    )
+    id: str
+    task_id: str
+    run_id: str
+    number: int
+    state: AttemptState
+    queue: str
+    worker_id: str
+    worker_url: str = ""
+    holder: str = ""
+    """The process that keeps the lease alive: the worker itself, or the server for push."""
+    lease_until: int
+    cancel_at: int | None = None
+    """When the holder was asked to stop; None while nobody asked."""
+    output: Json | None = None
+    """A result that was not accepted; an accepted one stands on the task."""
+    error: Json | None = None
+    log: str | None = None
+    claimed_at: int
+    started_at: int | None = None
+    finished_at: int | None = None
+
+
+class Variable(Row, frozen=True, kw_only=True):
+    """One key of the state the tasks of a scope share."""
+
+    TABLE = "variables"
+    UPSERT = True
+    KEY = ("scope", "key")
+    scope: str
+    key: str
+    run_id: str
+    value: Json
+    seq: int
+
+
+class Timer(Row, frozen=True, kw_only=True):
+    """Something that happens to a task at a time unless it is removed first."""
+
+    TABLE = "timers"
+    UPSERT = True
+    FIXED = frozenset({"run_id", "task_id", "kind"})
+    id: str
+    run_id: str
+    task_id: str
+    kind: str
+    due_at: int
+
+
+class Checkpoint(Row, frozen=True, kw_only=True):
+    """Where a run waits for a person."""
+
+    TABLE = "checkpoints"
+    FIXED = frozenset({"run_id", "task_id", "flow_name", "node", "kind", "prompt", "created_at"})
+    id: str
+    run_id: str
+    task_id: str
+    flow_name: str
+    node: str
+    kind: str = "approval"
+    state: CheckpointState = CheckpointState.OPEN
+    prompt: str = ""
+    show: Json | None = None
+    answer: Json | None = None
+    note: str = ""
+    answered_by: str = ""
+    created_at: int
+    expires_at: int | None = None
+    answered_at: int | None = None
+
+
+class Event(Row, frozen=True, kw_only=True):
+    """A fact about a run, in order; `data` holds what it changed. History and outbox in one."""
+
+    TABLE = "events"
+    KEY = ("run_id", "seq")
+    run_id: str
+    seq: int
+    type: str
+    task_id: str | None = None
+    at: int
+    data: Json = "{}"
+
+
+class Idempotency(Row, frozen=True, kw_only=True):
+    """The answer an idempotency key already has."""
+
+    TABLE = "idempotency"
+    KEY = ("key",)
+    key: str
+    run_id: str
+    request_hash: str
+    created_at: int
+
+
+class Worker(Row, frozen=True, kw_only=True):
+    TABLE = "workers"
+    UPSERT = True
+    FIXED = frozenset({"registered_at"})
+    id: str
+    url: str = ""
+    transport: str = "push"
+    services: Json = "[]"
+    load: int = 0
+    capacity: int = 0
+    """How many attempts it takes at once; 0 when it did not say."""
+    state: str = "online"
+    meta: Json = "{}"
+    registered_at: int
+    seen_at: int
+
+
+class Token(Row, frozen=True, kw_only=True):
+    """An API token; only its hash is kept."""
+
+    TABLE = "api_tokens"
+    FIXED = frozenset({"name", "hash", "role", "created_at"})
+    id: str
+    name: str
+    hash: str
+    role: str
+    created_at: int
+    expires_at: int | None = None
+    revoked_at: int | None = None
+
+
+class BranchResult(NamedTuple):
+    """How one branch of a fan-out ended."""
+
+    idx: int
+    state: TaskState
+    output: Json | None
+    error: Json | None
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why an attempt or task failed, as kept in an `error` column."""
+
+    kind: str
+    """`failed`, `fatal` (never retried), `unreachable`, `lost`, `timeout`, `cancelled`."""
+    message: str
+    node: str = ""
+    retry_after_ms: int | None = None
+
+    def json(self) -> Json:
+        return msgspec.json.encode(self).decode()
+
+
+def read_failure(text: Json | None) -> Failure | None:
+    return msgspec.json.decode(text, type=Failure) if text else None
