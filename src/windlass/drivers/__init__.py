@@ -1,0 +1,1 @@
+"""Code that implements a port for one technology."""

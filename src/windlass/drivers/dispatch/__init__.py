@@ -1,0 +1,1 @@
+"""Dispatchers: how attempts reach executors that do not come for them by themselves."""

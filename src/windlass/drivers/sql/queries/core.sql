@@ -1,0 +1,69 @@
+-- name: open_tasks
+-- Tasks below some scopes, at any depth, that have not ended. Ids sort by place, so everything
+-- below a scope is one range of the primary key; `~` is the separator, and the highest safe byte.
+select {columns} from tasks
+ where id > :low and id < :high
+   and state in ('pending', 'queued', 'running', 'verifying', 'waiting');
+
+-- name: run_tasks
+-- All tasks of a run, in the order they were made.
+select {columns} from tasks where id > :low and id < :high order by made_seq, id;
+
+-- name: waiting_tasks
+-- Tasks that wait for a shared key.
+select {columns} from tasks where run_id = :run_id and wait_key = :key;
+
+-- name: ended_branches
+-- How the branches of a fan-out ended. Read once, at the join.
+select idx, state, output, error from tasks
+ where id > :low and id < :high and scope = :container order by idx;
+
+-- name: scope_variables
+-- All shared keys of a scope.
+select {columns} from variables where scope = :scope order by key;
+
+-- name: signals
+-- The signals a run has had.
+select {columns} from events
+ where run_id = :run_id and type = 'signal.received' order by seq;
+
+-- name: queued
+-- The oldest ready tasks of one queue.
+select {columns} from tasks
+ where queue = :queue and state = 'queued'
+ order by priority desc, ready_at, id limit :count_max {skip_locked};
+
+-- name: lock_runs
+-- Take the runs of a session in key order, so that two sessions never wait for each other crosswise.
+select id from runs where id = any(:ids) order by id for update;
+
+-- name: next_due
+-- When the next timer is due.
+select min(due_at) as due_at from timers;
+
+-- name: next_lease
+-- When the next lease runs out.
+select min(lease_until) as lease_until from attempts where state in ('claimed', 'running');
+
+-- name: count_runs
+-- Runs by state.
+select state, count(*) as n from runs group by state;
+
+-- name: count_queues
+-- Ready tasks by queue, and since when the oldest waits.
+select queue, count(*) as n, min(ready_at) as oldest from tasks where state = 'queued' group by queue;
+
+-- name: count_held
+-- Live attempts by worker.
+select worker_id, count(*) as n from attempts where state in ('claimed', 'running') group by worker_id;
+
+-- name: flow_versions
+-- How many versions flows have, and the newest number.
+select flow_id, count(*) as n, max(number) as latest from versions
+ where flow_id = any(:flow_ids) group by flow_id;
+
+-- name: expired_leases
+-- Live attempts whose lease has run out.
+select id, lease_until from attempts
+ where state in ('claimed', 'running') and lease_until <= :now
+ order by lease_until limit :count_max;

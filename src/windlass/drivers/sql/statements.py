@@ -1,0 +1,79 @@
+"""Statements made from row types: select, insert, update, delete, list.
+
+A row type already says what a table's columns are; spelling the same list out in four statements
+for twelve tables and two databases would be a hundred places to forget one.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from windlass.drivers.sql.tables import changing, columns
+from windlass.model.rows import Row
+from windlass.ports.store import Cond
+
+_OPS = frozenset({"=", "!=", "<", "<=", ">", ">=", "like"})
+
+
+def select(table: type[Row]) -> str:
+    return f"select {', '.join(columns(table))} from {table.TABLE}"
+
+
+@cache
+def insert(table: type[Row]) -> str:
+    """Insert one row with `?` parameters in column order; upserting tables replace."""
+    names = columns(table)
+    marks = ", ".join("?" * len(names))
+    return f"insert into {table.TABLE} ({', '.join(names)}) values ({marks})" + on_conflict(table)
+
+
+@cache
+def on_conflict(table: type[Row]) -> str:
+    if not table.UPSERT:
+        return ""
+    sets = ", ".join(f"{name} = excluded.{name}" for name in changing(table))
+    return f" on conflict ({', '.join(table.KEY)}) do update set {sets}"
+
+
+@cache
+def update(table: type[Row]) -> str:
+    """Update one row with `?` parameters: the changing columns, then the key."""
+    sets = ", ".join(f"{name} = ?" for name in changing(table))
+    return f"update {table.TABLE} set {sets} where {by_key(table)}"
+
+
+@cache
+def delete(table: type[Row]) -> str:
+    return f"delete from {table.TABLE} where {by_key(table)}"
+
+
+def by_key(table: type[Row]) -> str:
+    return " and ".join(f"{name} = ?" for name in table.KEY)
+
+
+def listing(
+    table: type[Row],
+    where: Sequence[Cond],
+    order: str,
+    descending: bool,
+    limit: int,
+    parameter: Callable[[Any], str],
+    any_of: Callable[[str, Any], str],
+) -> str:
+    """A page of rows. Column names are checked against the row type, values are parameters."""
+    known = columns(table)
+    parts: list[str] = []
+    for column, op, value in where:
+        assert column in known, f"{table.TABLE} has no column {column}"
+        if op in ("null", "not null"):
+            parts.append(f"{column} is {op}")
+        elif op == "in":
+            parts.append(any_of(column, value))
+        else:
+            assert op in _OPS, f"unknown operator {op}"
+            escape = " escape '\\'" if op == "like" else ""
+            parts.append(f"{column} {op} {parameter(value)}{escape}")
+    assert order in known, f"{table.TABLE} has no column {order}"
+    clause = f" where {' and '.join(parts)}" if parts else ""
+    direction = " desc" if descending else ""
+    return f"{select(table)}{clause} order by {order}{direction} limit {int(limit)}"

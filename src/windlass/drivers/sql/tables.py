@@ -1,0 +1,61 @@
+"""Tables as the row types describe them: column names, their kinds, and tuples in and out."""
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar, get_args
+
+import msgspec
+
+from windlass.model.rows import Row
+
+R = TypeVar("R", bound=Row)
+
+
+@cache
+def columns(table: type[Row]) -> tuple[str, ...]:
+    return table.__struct_fields__
+
+
+@cache
+def changing(table: type[Row]) -> tuple[str, ...]:
+    """Columns an update writes: neither the key nor what is written once."""
+    return tuple(c for c in columns(table) if c not in table.KEY and c not in table.FIXED)
+
+
+@cache
+def is_number(table: type[Row], column: str) -> bool:
+    """Whether a column is a bigint; all others are text."""
+    field = next(f for f in msgspec.structs.fields(table) if f.name == column)
+    return field.type is int or int in get_args(field.type)
+
+
+@cache
+def _enums(table: type[Row]) -> tuple[int, ...]:
+    fields = msgspec.structs.fields(table)
+    return tuple(
+        i for i, f in enumerate(fields) if isinstance(f.type, type) and issubclass(f.type, Enum)
+    )
+
+
+def to_tuple(row: Row) -> tuple[Any, ...]:
+    """A row's values in column order, states as plain text, which drivers bind fastest."""
+    places = _enums(type(row))
+    values = msgspec.structs.astuple(row)
+    if not places:
+        return values
+    plain = list(values)
+    for place in places:
+        plain[place] = plain[place].value
+    return tuple(plain)
+
+
+def from_tuples(table: type[R], tuples: Iterable[Sequence[Any]]) -> list[R]:
+    return msgspec.convert([tuple(values) for values in tuples], list[table])  # type: ignore[valid-type]
+
+
+@cache
+def places(table: type[Row], names: tuple[str, ...]) -> tuple[int, ...]:
+    """Where columns stand in a row's tuple."""
+    order = {name: place for place, name in enumerate(columns(table))}
+    return tuple(order[name] for name in names)

@@ -1,0 +1,1 @@
+"""Stores: SQLite for one process, PostgreSQL for many."""

@@ -1,0 +1,267 @@
+"""SQLite: one file, one writer, every commit synced to disk.
+
+All writes go through a single thread with a single connection, so `database is locked` cannot come
+from ourselves; another process that holds the file is waited for. Readers have connections of
+their own and, in WAL mode, neither wait for the writer nor hold it up.
+"""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import msgspec
+
+from windlass.drivers.sql import statements
+from windlass.drivers.sql.migrate import check_schema
+from windlass.drivers.sql.queries import listed, load_queries
+from windlass.drivers.sql.tables import columns, from_tuples, places, to_tuple
+from windlass.model.errors import Unavailable
+from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
+from windlass.model.states import TaskState
+from windlass.ports.store import Cond, Raced, Writes
+
+R = TypeVar("R", bound=Row)
+T = TypeVar("T")
+
+WORDS = {"id": "text", "clustered": "without rowid", "skip_locked": ""}
+_KEYS_MAX = 500
+
+
+def connect(path: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
+    connection.execute("pragma journal_mode = wal")
+    connection.execute("pragma synchronous = full")
+    connection.execute("pragma busy_timeout = 30000")
+    connection.execute("pragma cache_size = -16000")
+    connection.execute("pragma wal_autocheckpoint = 4000")
+    return connection
+
+
+class SqliteStore:
+    """A store in one SQLite file."""
+
+    def __init__(self, path: str, clock: Callable[[], int] | None = None) -> None:
+        self._path = path
+        self._clock = clock or (lambda: time.time_ns() // 1_000_000)
+        self._now = 0
+        self._queries = {name: listed(sql) for name, sql in load_queries().items()}
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="sqlite-reader")
+        self._write = connect(path)
+        check_schema(self._version())
+        self._read = connect(path)
+        self._read.execute("pragma query_only = on")
+        self._closed = asyncio.Event()
+
+    def _version(self) -> int:
+        return int(self._write.execute("pragma user_version").fetchone()[0])
+
+    def now(self) -> int:
+        self._now = max(self._now, self._clock())
+        return self._now
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator["SqliteSession"]:
+        yield SqliteSession(self)
+
+    async def query(self, name: str, **params: Any) -> list[dict[str, Any]]:
+        def read() -> list[dict[str, Any]]:
+            cursor = self._read.execute(self._queries[name], _plain(params))
+            names = [item[0] for item in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+        return await self._on(self._reader, read)
+
+    async def page(
+        self,
+        table: type[R],
+        where: Sequence[Cond] = (),
+        *,
+        order: str = "id",
+        descending: bool = False,
+        limit: int = 100,
+    ) -> list[R]:
+        values: list[Any] = []
+
+        def parameter(value: Any) -> str:
+            values.append(_bind(value))
+            return "?"
+
+        def any_of(column: str, value: Any) -> str:
+            return f"{column} in (select value from json_each({parameter(list(value))}))"
+
+        sql = statements.listing(table, where, order, descending, limit, parameter, any_of)
+        tuples = await self._on(
+            self._reader, lambda: self._read.execute(sql, values).fetchall()
+        )
+        return from_tuples(table, tuples)
+
+    async def renew(self, attempts: Sequence[str], lease_until: int) -> dict[str, bool]:
+        sql = (
+            "update attempts set lease_until = max(lease_until, ?)"
+            " where id = ? and state in ('claimed', 'running') returning cancel_at"
+        )
+
+        def write() -> dict[str, bool]:
+            held: dict[str, bool] = {}
+            self._write.execute("begin immediate")
+            for attempt in attempts:
+                for (cancel_at,) in self._write.execute(sql, (lease_until, attempt)).fetchall():
+                    held[attempt] = cancel_at is not None
+            self._write.execute("commit")
+            return held
+
+        return await self._on(self._writer, write)
+
+    async def secret(self) -> str:
+        sql = "select value from meta where key = 'secret'"
+        rows = await self._on(self._reader, lambda: self._read.execute(sql).fetchall())
+        return str(rows[0][0])
+
+    async def notices(self) -> list[str]:
+        await self._closed.wait()
+        return []
+
+    async def close(self) -> None:
+        self._closed.set()
+        self._writer.shutdown(wait=True)
+        self._reader.shutdown(wait=True)
+        self._read.close()
+        self._write.close()
+
+    async def _on(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, work)
+        except sqlite3.OperationalError as error:
+            raise Unavailable(f"database {self._path}: {error}") from error
+
+    # The rest runs in the writer's thread, for sessions.
+
+    async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        return await self._on(self._writer, lambda: work(self._write))
+
+    def sql(self, name: str, table: type[Row] | None = None) -> str:
+        text = self._queries[name].replace("{skip_locked}", "")
+        return text.replace("{columns}", ", ".join(columns(table))) if table else text
+
+
+def _bind(value: Any) -> Any:
+    return msgspec.json.encode(value).decode() if isinstance(value, list | tuple) else value
+
+
+def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _bind(value) for name, value in params.items()}
+
+
+class SqliteSession:
+    """Reads and one save on the writer's connection.
+
+    Nothing is locked between the two: the save checks every changed run's `seq`, which is enough
+    for a second process on the same file, and within this process the engine is the only writer.
+    """
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+
+    async def _find(self, table: type[R], name: str, **params: Any) -> list[R]:
+        sql = self._store.sql(name, table)
+        rows = await self._store.write(lambda db: db.execute(sql, params).fetchall())
+        return from_tuples(table, rows)
+
+    async def rows(self, table: type[R], keys: Sequence[Any]) -> list[R]:
+        sql = f"{statements.select(table)} where {statements.by_key(table)}"
+        many = [key if isinstance(key, tuple) else (key,) for key in keys]
+
+        def read(db: sqlite3.Connection) -> list[Any]:
+            return [row for key in many for row in db.execute(sql, key)]
+
+        return from_tuples(table, await self._store.write(read))
+
+    async def open_tasks(self, scopes: Sequence[str]) -> list[Task]:
+        found: list[Task] = []
+        for scope in scopes:
+            found += await self._find(Task, "open_tasks", **below(scope))
+        return found
+
+    async def run_tasks(self, run_id: str) -> list[Task]:
+        return await self._find(Task, "run_tasks", **below(run_id))
+
+    async def waiting_tasks(self, run_id: str, key: str) -> list[Task]:
+        return await self._find(Task, "waiting_tasks", run_id=run_id, key=key)
+
+    async def ended_branches(self, container: str) -> list[BranchResult]:
+        sql = self._store.sql("ended_branches")
+        params = {**below(container), "container": container}
+        rows = await self._store.write(lambda db: db.execute(sql, params).fetchall())
+        return [BranchResult(row[0], TaskState(row[1]), row[2], row[3]) for row in rows]
+
+    async def variables(self, scope: str) -> list[Variable]:
+        return await self._find(Variable, "scope_variables", scope=scope)
+
+    async def signals(self, run_id: str) -> list[Event]:
+        return await self._find(Event, "signals", run_id=run_id)
+
+    async def lock_runs(self, run_ids: Sequence[str]) -> None:
+        """Nothing to lock: there is one writer."""
+
+    async def queued(self, wants: Mapping[str, int]) -> list[Task]:
+        sql = self._store.sql("queued", Task)
+
+        def read(db: sqlite3.Connection) -> list[Any]:
+            rows: list[Any] = []
+            for queue, count in wants.items():
+                rows += db.execute(sql, {"queue": queue, "count_max": count})
+            return rows
+
+        return from_tuples(Task, await self._store.write(read))
+
+    async def save(self, writes: Writes) -> None:
+        await self._store.write(lambda db: save(db, writes))
+
+
+def below(scope: str) -> dict[str, str]:
+    """The key range of everything inside a scope: `~` separates, and \\x7f is the next byte."""
+    return {"low": f"{scope}~", "high": f"{scope}\x7f"}
+
+
+def save(db: sqlite3.Connection, writes: Writes) -> None:
+    """One transaction; anything that goes wrong leaves nothing behind."""
+    db.execute("begin immediate")
+    try:
+        _save(db, writes)
+        db.execute("commit")
+    except sqlite3.IntegrityError as error:
+        db.execute("rollback")
+        if error.sqlite_errorname in ("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE"):
+            raise Raced(str(error)) from error
+        raise
+    except BaseException:
+        if db.in_transaction:
+            db.execute("rollback")
+        raise
+
+
+def _save(db: sqlite3.Connection, writes: Writes) -> None:
+    for table, keys in writes.removed.items():
+        many = (key if isinstance(key, tuple) else (key,) for key in keys)
+        db.executemany(statements.delete(table), many)
+    for table, rows in writes.changed.items():
+        picked = places(table, (*statements.changing(table), *table.KEY))
+        tuples = [to_tuple(row) for row in rows.values()]
+        if table is Run:
+            ids = places(Run, ("id",))[0]
+            params = [(*(t[p] for p in picked), writes.seqs[t[ids]]) for t in tuples]
+            sql = statements.update(table) + " and seq = ?"
+        else:
+            params = [tuple(t[p] for p in picked) for t in tuples]
+            sql = statements.update(table)
+        if db.executemany(sql, params).rowcount != len(params):
+            raise Raced(f"a row of {table.TABLE} has changed or is gone")
+    for table, rows in writes.made.items():
+        db.executemany(statements.insert(table), map(to_tuple, rows.values()))

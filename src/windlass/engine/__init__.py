@@ -1,0 +1,1 @@
+"""Drives the kernel through the ports: group commit, claims, use cases, background loops."""

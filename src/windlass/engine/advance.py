@@ -1,0 +1,345 @@
+"""Group commit: the one place where runs move.
+
+Theory of operation. Whatever wants to move a run (a call, a worker's result, a timer) becomes a
+job in memory. One task takes all jobs that wait and makes a pass over them: it reads the rows they
+need, asks the kernel about each, hands tasks that became ready to demand that waits for them,
+saves everything in one transaction and only then answers every caller. While a commit is under way
+the next jobs gather, so an idle system commits each job at once and a busy one hundreds together.
+
+When another process got in first (`Raced`), the pass is thrown away with the rows it was built on,
+and its jobs are done again one by one under locks. When the connection breaks while saving, nobody
+knows whether the commit happened: the pass looks for one of its own events before it tries again.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
+
+from windlass.engine.demand import Demand, Demands
+from windlass.engine.graphs import Graphs
+from windlass.engine.jobs import AnyJob, ClaimJob, Job, StartJob, WriteJob
+from windlass.engine.loading import load
+from windlass.engine.workspace import Batch, RunView, Workspace
+from windlass.kernel.decide import NOTHING
+from windlass.kernel.turn import Decision, Limits
+from windlass.kernel.view import Missing, Need
+from windlass.model.errors import Unavailable, WindlassError
+from windlass.model.rows import Event, Row, Run, Task
+from windlass.model.states import TaskState
+from windlass.ports.store import Raced, Session, Store, Writes
+
+log = logging.getLogger(__name__)
+
+_ROUNDS_MAX = 100
+
+
+class Advance:
+    """Takes jobs and demand, commits them in groups, tells listeners what was committed."""
+
+    def __init__(
+        self,
+        store: Store,
+        graphs: Graphs,
+        limits: Limits | None = None,
+        *,
+        batch_max: int = 256,
+        outage_s: float = 30.0,
+    ) -> None:
+        self.store = store
+        self.graphs = graphs
+        self.limits = limits or Limits()
+        self.demands = Demands()
+        self.listeners: list[Callable[[Writes], None]] = []
+        self.passes = 0
+        self._batch_max = batch_max
+        self._outage_s = outage_s
+        self._workspace = Workspace()
+        self._jobs: deque[AnyJob] = deque()
+        self._wake = asyncio.Event()
+
+    # Callers
+
+    def submit(self, job: AnyJob) -> None:
+        self._jobs.append(job)
+        self._wake.set()
+
+    def wait_for_work(self, demand: Demand) -> None:
+        """Add demand; its `answer` is resolved with assignments once there are any."""
+        self.demands.add(demand)
+        self._wake.set()
+
+    def look_again(self, queues: Iterable[str] | None = None) -> None:
+        """Another process may have queued tasks (in these queues, or anywhere)."""
+        if queues is None:
+            self.demands.anything()
+        else:
+            self.demands.filled(queues)
+        if self.demands.can_claim:
+            self._wake.set()
+
+    # The one loop
+
+    async def run(self) -> None:
+        """Make passes for ever, each as soon as there is something to do."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._jobs or self.demands.can_claim:
+                await self.run_once()
+
+    async def run_once(self) -> int:
+        """One pass over what waits; returns how many jobs it answered."""
+        jobs = [self._jobs.popleft() for _ in range(min(len(self._jobs), self._batch_max))]
+        try:
+            await self._commit(jobs, locked=False)
+        except Raced:
+            await self._one_by_one(jobs)
+        except Unavailable as error:
+            self._refuse(jobs, error)
+            if not jobs:
+                # Demand alone brought us here; do not spin on a database that is away.
+                self.demands.looked(self.demands.backlog(1), ())
+        except Exception as error:
+            log.exception("a pass failed; its jobs are done again one by one")
+            if len(jobs) <= 1:
+                self._refuse(jobs, error)
+            else:
+                await self._one_by_one(jobs)
+        return len(jobs)
+
+    async def _one_by_one(self, jobs: Sequence[AnyJob]) -> None:
+        self.demands.anything()
+        for job in jobs:
+            for last in (False, False, False, True):
+                try:
+                    await self._commit([job], locked=True)
+                    break
+                except Raced as error:
+                    if last:
+                        self._refuse([job], Unavailable(f"too much contention: {error}"))
+                except Exception as error:
+                    if not isinstance(error, Unavailable):
+                        log.exception("a job failed")
+                    self._refuse([job], error)
+                    break
+
+    def _refuse(self, jobs: Sequence[AnyJob], error: Exception) -> None:
+        for job in jobs:
+            if job.answer is not None and not job.answer.done():
+                job.answer.set_exception(error)
+
+    # One pass
+
+    async def _commit(self, jobs: Sequence[AnyJob], *, locked: bool) -> None:
+        self.passes += 1
+        work = Pass(self, locked)
+        try:
+            async with self.store.session() as session:
+                work.session = session
+                await work.decide_all(jobs)
+                await work.claim_all()
+                if not work.batch.empty:
+                    work.batch.writes.notices = work.notices()
+                    await session.save(work.batch.writes)
+        except Unavailable:
+            if not await self._was_committed(work.batch.writes):
+                work.undo()
+                raise
+        except BaseException:
+            work.undo()
+            raise
+        self._workspace.settle(list(work.touched))
+        self._answer([*jobs, *work.claims], work)
+
+    async def _was_committed(self, writes: Writes) -> bool:
+        """After a broken connection: look for one of our events, as the commit is all or none."""
+        events = writes.made.get(Event)
+        if not events:
+            return False
+        key, mine = next(iter(events.items()))
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._outage_s
+        while True:
+            try:
+                async with self.store.session() as session:
+                    found = await session.rows(Event, [key])
+                return found == [mine]
+            except Unavailable as error:
+                if loop.time() > deadline:
+                    return False
+                await asyncio.sleep(error.retry_after_s)
+
+    def _answer(self, jobs: Sequence[AnyJob], work: "Pass") -> None:
+        for listener in self.listeners:
+            listener(work.batch.writes)
+        for job in jobs:
+            if isinstance(job, ClaimJob):
+                continue
+            if job.answer is not None and not job.answer.done():
+                if isinstance(job.outcome, Exception):
+                    job.answer.set_exception(job.outcome)
+                else:
+                    job.answer.set_result(job.outcome)
+        for demand in {id(job.demand): job.demand for job in work.claims}.values():
+            if demand.given:
+                self.demands.drop(demand)
+                if not demand.answer.done():
+                    demand.answer.set_result(demand.given)
+
+    @property
+    def workspace(self) -> Workspace:
+        return self._workspace
+
+
+class Pass:
+    """The state of one pass: views it touched, writes it gathered, claims it made."""
+
+    session: Session
+
+    def __init__(self, advance: Advance, locked: bool) -> None:
+        self.advance = advance
+        self.locked = locked
+        self.batch = Batch()
+        self.touched: set[str] = set()
+        self.claims: list[ClaimJob] = []
+        self.now = advance.store.now()
+
+    def undo(self) -> None:
+        """Forget every row this pass was built on, and take back what it gave."""
+        for run_id in self.touched:
+            self.advance.workspace.forget(run_id)
+        for job in self.claims:
+            job.demand.given.clear()
+        self.advance.demands.anything()
+
+    def notices(self) -> list[str]:
+        """Queues other processes should look into: those where this pass leaves tasks."""
+        queues = {task.queue for task in self.ready() if task.queue}
+        return [f"queue {queue}" for queue in sorted(queues)]
+
+    def ready(self) -> list[Task]:
+        """Tasks this pass leaves queued."""
+        writes = self.batch.writes
+        return [
+            task
+            for rows in (writes.made.get(Task, {}), writes.changed.get(Task, {}))
+            for task in cast("dict[str, Task]", rows).values()
+            if task.state is TaskState.QUEUED
+        ]
+
+    async def decide_all(self, jobs: Sequence[AnyJob]) -> None:
+        """Decide every job in order; when rows are missing, read them all at once and go on."""
+        pending = list(jobs)
+        if self.locked:
+            runs = sorted({job.run_id for job in jobs if isinstance(job, Job)})
+            if runs:
+                await self.session.lock_runs(runs)
+        for _ in range(_ROUNDS_MAX):
+            needs: list[tuple[RunView, Need]] = []
+            blocked: set[str] = set()
+            again: list[AnyJob] = []
+            for job in pending:
+                if isinstance(job, WriteJob):
+                    self.batch.add(Decision(dict(job.made), dict(job.changed)), None)
+                elif job.run_id in blocked:
+                    again.append(job)
+                elif (missing := self._decide(job)) is not None:
+                    needs += missing
+                    blocked.add(job.run_id)
+                    again.append(job)
+            if not again:
+                return
+            await load(self.session, self.advance.graphs, needs)
+            pending = again
+        raise AssertionError("a decision kept asking for more rows")
+
+    def _decide(self, job: Job | StartJob) -> list[tuple[RunView, Need]] | None:
+        """Decide one job; returns what has to be read first, or None when it is decided."""
+        view = self.advance.workspace.view(job.run_id)
+        self.touched.add(job.run_id)
+        base = view.run
+        try:
+            decision = self._ask(job, view)
+        except Missing as missing:
+            return [(view, need) for need in self._first_needs(job, view, missing.need)]
+        except WindlassError as error:
+            if self._reread(job, view):
+                return self._decide(job)
+            job.outcome = error
+            return None
+        if decision is NOTHING and self._reread(job, view):
+            return self._decide(job)
+        job.outcome = decision.answer
+        if decision.made or decision.changed or decision.removed:
+            view.apply(decision)
+            self.batch.add(decision, base)
+        if isinstance(job, ClaimJob) and decision.answer is not None:
+            job.demand.given.append(decision.answer)
+        return None
+
+    def _ask(self, job: Job | StartJob, view: RunView) -> Decision:
+        limits = self.advance.limits
+        if isinstance(job, StartJob):
+            if view.run is not None:
+                # The commit of an earlier try did happen after all.
+                return Decision(answer=job.run_id)
+            view.whole = True
+            return job.decide(view, self.now, limits)
+        run = view.get(Run, job.run_id)
+        if run is None:
+            # The kernel words the refusal; it reads no graph for a run that is not there.
+            return job.decide(self.advance.graphs.none, view, self.now, limits)
+        graph = self.advance.graphs.get(run.version_id)
+        if graph is None:
+            raise Missing(Need("graph", run.version_id))
+        return job.decide(graph, view, self.now, limits)
+
+    def _first_needs(self, job: Job | StartJob, view: RunView, need: Need) -> list[Need]:
+        """What is missing and, for a run not in memory, what the event will ask for next."""
+        if isinstance(job, Job) and need.what == "runs":
+            return [need, *(n for n in job.needs() if n != need)]
+        return [need]
+
+    def _reread(self, job: Job | StartJob, view: RunView) -> bool:
+        """A refusal from rows kept in memory may be wrong: forget them and look, once."""
+        if job.reread or view.fresh or job.run_id in self.batch.writes.seqs:
+            return False
+        job.reread = True
+        self.advance.workspace.forget(job.run_id)
+        return True
+
+    # Claims
+
+    async def claim_all(self) -> None:
+        """Give waiting demand what is queued: the backlog first, then what this pass made ready."""
+        demands = self.advance.demands
+        wants = demands.backlog(self.advance._batch_max)
+        if wants:
+            found = await self.session.queued(wants)
+            demands.looked(wants, found)
+            await self._claim(found, stored=True)
+        ready = [task for task in self.ready() if demands.is_empty(task.queue or "")]
+        left = await self._claim(ready, stored=False)
+        demands.filled({task.queue or "" for task in left})
+
+    async def _claim(self, tasks: Sequence[Task], *, stored: bool) -> list[Task]:
+        matches = self.advance.demands.match(tasks)
+        jobs: list[ClaimJob] = []
+        for demand, task in matches.pairs:
+            job = ClaimJob(demand.claim(task), demand)
+            if stored:
+                self.advance.workspace.view(job.run_id).give(Task, [task.id], [task])
+            jobs.append(job)
+        self.claims += jobs
+        await self.decide_all(jobs)
+        return matches.left
+
+
+def rows_of(*rows: Row) -> dict[type[Row], dict[Any, Row]]:
+    """Rows by table and key, as a write takes them."""
+    tables: dict[type[Row], dict[Any, Row]] = {}
+    for row in rows:
+        tables.setdefault(type(row), {})[row.pk] = row
+    return tables

@@ -1,0 +1,110 @@
+"""Attempts: demand, outcomes and leases, the same for every transport."""
+
+import asyncio
+import hmac
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from windlass.engine.demand import Demand
+from windlass.engine.engine import Engine
+from windlass.kernel.events import AttemptFailed, AttemptStarted, AttemptSucceeded
+from windlass.model.assignment import Assignment
+from windlass.model.errors import StaleLease
+from windlass.model.rows import Failure, Json
+
+
+class Attempts:
+    """The engine's side of the `Work` port."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._secret = b""
+
+    @property
+    def lease_s(self) -> float:
+        return self._engine.settings.lease_s
+
+    def want(
+        self, worker_id: str, queues: Sequence[str], slots: int, *, holder: str = "", url: str = ""
+    ) -> "WaitingDemand":
+        lease_ms = int(self.lease_s * 1000)
+        demand = Demand(worker_id, queues, slots, lease_ms, holder=holder, url=url)
+        return WaitingDemand(self._engine, demand)
+
+    async def claim(
+        self, worker_id: str, queues: Sequence[str], slots: int, wait_s: float
+    ) -> list[Assignment]:
+        """Wait for work for a while; an empty list when none came."""
+        waiting = self.want(worker_id, queues, slots)
+        try:
+            async with asyncio.timeout(wait_s):
+                return await waiting.assignments()
+        except TimeoutError:
+            return waiting.withdraw()
+        except asyncio.CancelledError:
+            # The caller is gone. What was given to it goes back to the queue at once.
+            for given in waiting.withdraw():
+                self.give_back(given.attempt_id)
+            raise
+
+    def give_back(self, attempt_id: str) -> None:
+        """Return work nobody began; if this is lost too, the lease runs out by itself."""
+        failure = Failure("cancelled", "the worker went away before it got the work")
+        task = asyncio.ensure_future(self.failed(attempt_id, failure))
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def started(self, attempt_id: str) -> None:
+        await self._engine.submit(AttemptStarted(attempt_id))
+
+    async def succeeded(self, attempt_id: str, output: Json, log: str | None = None) -> str:
+        answer: str = await self._engine.submit(AttemptSucceeded(attempt_id, output, log))
+        return answer
+
+    async def failed(self, attempt_id: str, failure: Failure, log: str | None = None) -> str:
+        answer: str = await self._engine.submit(AttemptFailed(attempt_id, failure, log))
+        return answer
+
+    async def renew(self, attempts: Sequence[str]) -> dict[str, bool]:
+        until = self._engine.store.now() + int(self.lease_s * 1000)
+        return await self._engine.store.renew(attempts, until)
+
+    # Tokens: an attempt's proof that it was really leased to whoever shows it.
+
+    async def token(self, attempt_id: str) -> str:
+        if not self._secret:
+            self._secret = bytes.fromhex(await self._engine.store.secret())
+        return blake2b(attempt_id.encode(), key=self._secret, digest_size=16).hexdigest()
+
+    async def check_token(self, attempt_id: str, token: str) -> None:
+        if not hmac.compare_digest(await self.token(attempt_id), token):
+            raise StaleLease(f"the token does not belong to attempt {attempt_id}")
+
+
+class WaitingDemand:
+    """Demand in the engine's hands."""
+
+    def __init__(self, engine: Engine, demand: Demand) -> None:
+        self._engine = engine
+        self._demand = demand
+        engine.advance.wait_for_work(demand)
+
+    @property
+    def slots(self) -> int:
+        return self._demand.slots
+
+    @slots.setter
+    def slots(self, slots: int) -> None:
+        self._demand.slots = slots
+        self._engine.advance.look_again(())
+
+    async def assignments(self) -> list[Assignment]:
+        return await asyncio.shield(self._demand.answer)
+
+    def withdraw(self) -> list[Assignment]:
+        self._engine.advance.demands.drop(self._demand)
+        if self._demand.answer.done() and not self._demand.answer.cancelled():
+            return self._demand.answer.result()
+        self._demand.answer.cancel()
+        return []
+
+

@@ -1,0 +1,134 @@
+"""Demand: who could execute something right now, and which queued tasks to give them.
+
+Every transport claims in the same way: it says which queues it serves and how many attempts it
+can take, and waits. `Demands` knows which queues may hold tasks in the database (the backlog) and
+which are known to be empty; a task that becomes ready in an empty queue goes straight to waiting
+demand in the commit that makes it ready.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from windlass.kernel.events import Claim
+from windlass.model.assignment import Assignment
+from windlass.model.rows import Task
+
+
+class Demand:
+    """Somebody who waits for work; lives until it is given some or gives up."""
+
+    __slots__ = ("answer", "given", "holder", "lease_ms", "queues", "slots", "url", "worker_id")
+
+    def __init__(
+        self,
+        worker_id: str,
+        queues: Sequence[str],
+        slots: int,
+        lease_ms: int,
+        *,
+        holder: str = "",
+        url: str = "",
+    ) -> None:
+        self.worker_id = worker_id
+        self.queues = tuple(queues)
+        self.slots = slots
+        self.lease_ms = lease_ms
+        self.holder = holder or worker_id
+        self.url = url
+        self.given: list[Assignment] = []
+        self.answer: asyncio.Future[list[Assignment]] = asyncio.get_running_loop().create_future()
+
+    @property
+    def free(self) -> int:
+        return self.slots - len(self.given)
+
+    def claim(self, task: Task) -> Claim:
+        return Claim(task.id, self.worker_id, self.url, self.holder, self.lease_ms)
+
+
+class Matches(msgspec.Struct):
+    """Tasks paired with the demand that is to have them."""
+
+    pairs: list[tuple[Demand, Task]]
+    left: list[Task]
+
+
+class Demands:
+    """All waiting demand of this process."""
+
+    def __init__(self) -> None:
+        self._by_queue: defaultdict[str, list[Demand]] = defaultdict(list)
+        self._empty: set[str] = set()
+
+    def add(self, demand: Demand) -> None:
+        for queue in demand.queues:
+            self._by_queue[queue].append(demand)
+
+    def drop(self, demand: Demand) -> None:
+        for queue in demand.queues:
+            waiting = self._by_queue.get(queue, [])
+            if demand in waiting:
+                waiting.remove(demand)
+            if not waiting:
+                self._by_queue.pop(queue, None)
+
+    def backlog(self, batch_max: int) -> dict[str, int]:
+        """Queues to look into, with how many tasks waiting demand could take from each."""
+        wants: dict[str, int] = {}
+        for queue, waiting in self._by_queue.items():
+            if queue not in self._empty:
+                free = sum(demand.free for demand in waiting)
+                if free > 0:
+                    wants[queue] = min(free, batch_max)
+        return wants
+
+    @property
+    def can_claim(self) -> bool:
+        """Whether a look into the database could give anybody anything."""
+        return any(queue not in self._empty for queue in self._by_queue)
+
+    def looked(self, wants: dict[str, int], found: Iterable[Task]) -> None:
+        """Remember which queues turned out to be empty."""
+        counts: defaultdict[str, int] = defaultdict(int)
+        for task in found:
+            counts[task.queue or ""] += 1
+        self._empty.update(queue for queue, want in wants.items() if counts[queue] < want)
+
+    def filled(self, queues: Iterable[str]) -> None:
+        """These queues hold tasks again."""
+        self._empty.difference_update(queues)
+
+    def anything(self) -> None:
+        """Nothing is known to be empty any more: another process may have queued tasks."""
+        self._empty.clear()
+
+    def is_empty(self, queue: str) -> bool:
+        return queue in self._empty
+
+    def match(self, tasks: Sequence[Task]) -> Matches:
+        """Give each task to the demand with the most room; away from the worker it failed on."""
+        matches = Matches([], [])
+        taken: defaultdict[int, int] = defaultdict(int)
+        for task in tasks:
+            best: Demand | None = None
+            for demand in self._by_queue.get(task.queue or "", ()):
+                room = demand.free - taken[id(demand)]
+                if room <= 0:
+                    continue
+                if best is None or self._rank(demand, task, room) > self._rank(
+                    best, task, best.free - taken[id(best)]
+                ):
+                    best = demand
+            if best is None:
+                matches.left.append(task)
+            else:
+                taken[id(best)] += 1
+                matches.pairs.append((best, task))
+        return matches
+
+    @staticmethod
+    def _rank(demand: Demand, task: Task, room: int) -> tuple[bool, int]:
+        return (demand.worker_id != task.avoid, room)

@@ -1,0 +1,75 @@
+"""The engine: one object with every use case, over one store.
+
+The use cases live in modules of their own (`flows`, `runs`, `attempts`, `workers`, `inbox`,
+`why`); this one holds what they share and starts the loops.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from windlass.engine.advance import Advance, rows_of
+from windlass.engine.feed import Feed
+from windlass.engine.graphs import Graphs
+from windlass.engine.jobs import Job, WriteJob
+from windlass.kernel.events import RunEvent
+from windlass.kernel.turn import Limits
+from windlass.model.ids import uuid7
+from windlass.model.rows import Row
+from windlass.ports.store import Store
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What an operator can set about the engine."""
+
+    lease_s: float = 30.0
+    worker_ttl_s: float = 15.0
+    """A worker not heard of for so long gets no more work and is shown as late."""
+    sweep_s: float = 1.0
+    """How often expired leases are looked for."""
+    look_s: float = 5.0
+    """How often everything is looked at afresh, in case a wake-up was lost."""
+    payload_bytes_max: int = 8 * 1024 * 1024
+    push_slots: int = 16
+    """How many attempts a push worker gets at once if it did not say."""
+    push_timeout_s: float = 3600.0
+    limits: Limits = Limits()
+
+
+class Engine:
+    """Use cases over a store; `run` keeps it moving."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings | None = None,
+        *,
+        name: str = "",
+        random_bits: Callable[[int], int] = secrets.randbits,
+    ) -> None:
+        self.store = store
+        self.settings = settings or Settings()
+        self.graphs = Graphs(store)
+        self.advance = Advance(store, self.graphs, self.settings.limits)
+        self.feed = Feed()
+        self.advance.listeners.append(self.feed.committed)
+        self._random_bits = random_bits
+        self.name = name or f"server-{random_bits(32):08x}"
+
+    def new_id(self) -> str:
+        return uuid7(self.store.now(), self._random_bits(74))
+
+    async def submit(self, event: RunEvent) -> Any:
+        """Hand an event to the group commit; returns once it is committed or refused."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.advance.submit(Job(event, answer))
+        return await answer
+
+    async def write(self, *made: Row, changed: tuple[Row, ...] = ()) -> None:
+        """Write rows that belong to no run."""
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.advance.submit(WriteJob(answer, rows_of(*made), rows_of(*changed)))
+        await answer

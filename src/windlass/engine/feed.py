@@ -1,0 +1,75 @@
+"""The feed: tells whoever waits inside this process what has just been committed."""
+
+import asyncio
+from collections import defaultdict
+from typing import cast
+
+from windlass.model.rows import Attempt, Event, Run, Timer
+from windlass.ports.store import Writes
+
+
+class Feed:
+    """Wake-ups by run, by attempt and for timers. Losing one costs time, never correctness."""
+
+    def __init__(self) -> None:
+        self._runs: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self.timers = asyncio.Event()
+        self.timers_due_at: int | None = None
+        """When the earliest timer is due that the timer loop has not been told about."""
+        self.news = asyncio.Event()
+        """Set on every commit that moved a run."""
+        self.stopped_attempts: list[Attempt] = []
+        """Attempts that were asked to stop or lost their task, for holders in this process."""
+        self.stops = asyncio.Event()
+        self.counts: dict[str, int] = {}
+
+    def committed(self, writes: Writes) -> None:
+        for event in writes.made.get(Event, {}).values():
+            kind = cast(Event, event).type
+            self.counts[kind] = self.counts.get(kind, 0) + 1
+        for table in (writes.made, writes.changed):
+            for run_id in table.get(Run, ()):
+                for waiter in self._runs.get(run_id, ()):
+                    waiter.set()
+            if table.get(Run):
+                self.news.set()
+        self._note_timers(writes)
+        self._note_stops(writes)
+
+    def _note_timers(self, writes: Writes) -> None:
+        timers = cast("dict[str, Timer]", writes.made.get(Timer, {}))
+        if timers:
+            due_at = min(timer.due_at for timer in timers.values())
+            if self.timers_due_at is None or due_at < self.timers_due_at:
+                self.timers_due_at = due_at
+                self.timers.set()
+
+    def _note_stops(self, writes: Writes) -> None:
+        for attempt in cast("dict[str, Attempt]", writes.changed.get(Attempt, {})).values():
+            if attempt.cancel_at is not None or attempt.state in ("cancelled", "timed_out", "lost"):
+                self.stopped_attempts.append(attempt)
+        if self.stopped_attempts:
+            self.stops.set()
+
+    def watch(self, run_id: str) -> asyncio.Event:
+        """An event that is set whenever the run moves; give it back with `unwatch`."""
+        waiter = asyncio.Event()
+        self._runs[run_id].add(waiter)
+        return waiter
+
+    def unwatch(self, run_id: str, waiter: asyncio.Event) -> None:
+        waiters = self._runs.get(run_id)
+        if waiters is not None:
+            waiters.discard(waiter)
+            if not waiters:
+                del self._runs[run_id]
+
+    def wake_all(self) -> None:
+        """Another process committed something: everybody looks again."""
+        for waiters in self._runs.values():
+            for waiter in waiters:
+                waiter.set()
+        self.timers.set()
+        self.news.set()
+
+

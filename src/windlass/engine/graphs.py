@@ -1,0 +1,48 @@
+"""Graphs by version: read once, lowered once, kept for as long as they are used."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+import msgspec
+
+from windlass.dialects.flow import compile_flow
+from windlass.model.errors import NotFound
+from windlass.model.graph import Graph
+from windlass.model.rows import Version
+from windlass.ports.store import Store
+
+DIALECTS: dict[str, Callable[[object], Graph]] = {"flow": compile_flow}
+
+
+class Graphs:
+    """A version never changes, so neither does its graph."""
+
+    none = Graph(starts={}, nodes={})
+
+    def __init__(self, store: Store, graphs_max: int = 512) -> None:
+        self._store = store
+        self._graphs_max = graphs_max
+        self._graphs: OrderedDict[str, Graph] = OrderedDict()
+
+    def get(self, version_id: str) -> Graph | None:
+        graph = self._graphs.get(version_id)
+        if graph is not None:
+            self._graphs.move_to_end(version_id)
+        return graph
+
+    async def load(self, version_id: str) -> Graph:
+        graph = self.get(version_id)
+        if graph is None:
+            async with self._store.session() as session:
+                found = await session.rows(Version, [version_id])
+            if not found:
+                raise NotFound(f'no version "{version_id}"')
+            graph = lower(found[0])
+            self._graphs[version_id] = graph
+            if len(self._graphs) > self._graphs_max:
+                self._graphs.popitem(last=False)
+        return graph
+
+
+def lower(version: Version) -> Graph:
+    return DIALECTS[version.dialect](msgspec.json.decode(version.source))

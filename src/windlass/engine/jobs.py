@@ -1,0 +1,137 @@
+"""Jobs: what waits to be decided and committed, each with the caller who waits for it."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from windlass.engine.demand import Demand
+from windlass.kernel.decide import decide, run_id_of, start
+from windlass.kernel.events import (
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    CheckpointAnswered,
+    Claim,
+    LeaseExpired,
+    RunEvent,
+    StartRun,
+    TimerFired,
+)
+from windlass.kernel.turn import Decision, Limits
+from windlass.kernel.view import Need, View
+from windlass.model.graph import Graph
+from windlass.model.ids import scope_of, task_of
+from windlass.model.rows import Idempotency, Row
+
+
+class Job:
+    """An event for a run that exists, and whoever waits for its outcome."""
+
+    __slots__ = ("answer", "event", "outcome", "reread", "run_id")
+
+    def __init__(self, event: RunEvent, answer: "asyncio.Future[Any] | None" = None) -> None:
+        self.event = event
+        self.run_id = run_id_of(event)
+        self.answer = answer
+        self.outcome: Any = None
+        self.reread = False
+        """Its run was read again because the first answer came from rows kept in memory."""
+
+    def decide(self, graph: Graph, view: View, now: int, limits: Limits) -> Decision:
+        return decide(graph, view, self.event, now, limits)
+
+    def needs(self) -> list[Need]:
+        """The rows this event will certainly ask for, to be read in one go."""
+        match self.event:
+            case AttemptSucceeded() | AttemptFailed() | AttemptStarted() | LeaseExpired():
+                task = task_of(self.event.attempt_id)
+                return [
+                    Need("runs", self.run_id),
+                    Need("attempts", self.event.attempt_id),
+                    *lineage(task),
+                ]
+            case Claim():
+                return [Need("runs", self.run_id), *lineage(scope_of(self.event.task_id))]
+            case TimerFired():
+                task = self.event.timer_id.rpartition("!")[0]
+                return [
+                    Need("runs", self.run_id),
+                    Need("timers", self.event.timer_id),
+                    *lineage(task),
+                ]
+            case CheckpointAnswered():
+                task = self.event.checkpoint_id.rpartition("!")[0]
+                return [
+                    Need("runs", self.run_id),
+                    Need("checkpoints", self.event.checkpoint_id),
+                    *lineage(task),
+                ]
+            case _:
+                return [Need("runs", self.run_id)]
+
+
+def lineage(task_id: str) -> list[Need]:
+    """A task and the containers around it."""
+    needs: list[Need] = []
+    while "~" in task_id:
+        needs.append(Need("tasks", task_id))
+        task_id = scope_of(task_id)
+    return needs
+
+
+class StartJob:
+    """A run to begin. With an idempotency key it may turn out to exist already."""
+
+    __slots__ = ("answer", "event", "graph", "key", "outcome", "reread", "run_id")
+
+    def __init__(
+        self,
+        event: StartRun,
+        graph: Graph,
+        answer: "asyncio.Future[Any]",
+        key: Idempotency | None,
+    ) -> None:
+        self.event = event
+        self.graph = graph
+        self.answer = answer
+        self.key = key
+        self.run_id = event.run.id
+        self.outcome: Any = None
+        self.reread = True
+
+    def decide(self, view: View, now: int, limits: Limits) -> Decision:
+        decision = start(self.graph, view, self.event, now, limits)
+        if self.key is not None:
+            decision.made[Idempotency] = {self.key.key: self.key}
+        return decision
+
+
+class WriteJob:
+    """Rows outside any run, such as a worker's heartbeat, that ride along in a commit."""
+
+    __slots__ = ("answer", "changed", "made", "outcome")
+
+    def __init__(
+        self,
+        answer: "asyncio.Future[Any]",
+        made: Mapping[type[Row], dict[Any, Row]],
+        changed: Mapping[type[Row], dict[Any, Row]],
+    ) -> None:
+        self.answer = answer
+        self.made = made
+        self.changed = changed
+        self.outcome: Any = None
+
+
+class ClaimJob(Job):
+    """A queued task that some demand is to have."""
+
+    __slots__ = ("demand",)
+
+    def __init__(self, event: Claim, demand: Demand) -> None:
+        super().__init__(event)
+        self.demand = demand
+
+
+AnyJob = Job | StartJob | WriteJob
+Listener = Callable[[Any], None]

@@ -1,0 +1,71 @@
+"""Reads everything a pass is missing, one query per table."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from windlass.engine.graphs import Graphs
+from windlass.engine.workspace import RunView
+from windlass.kernel.view import Need
+from windlass.model.rows import (
+    Attempt,
+    BranchResult,
+    Checkpoint,
+    Row,
+    Run,
+    Task,
+    Timer,
+    Variable,
+)
+from windlass.ports.store import Session
+
+TABLES: dict[str, type[Row]] = {
+    table.TABLE: table for table in (Run, Task, Attempt, Variable, Timer, Checkpoint)
+}
+
+
+async def load(
+    session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, Need]]
+) -> None:
+    """Fill the views with what they were asked for and did not have."""
+    by_table: defaultdict[type[Row], dict[Any, RunView]] = defaultdict(dict)
+    sets: list[tuple[RunView, Need]] = []
+    for view, need in needs:
+        table = TABLES.get(need.what)
+        if table is not None:
+            by_table[table][need.key] = view
+        elif need.what == "graph":
+            await graphs.load(need.key)
+        else:
+            sets.append((view, need))
+    for table, views in by_table.items():
+        rows = {row.pk: row for row in await session.rows(table, list(views))}
+        for key, view in views.items():
+            view.give(table, [key], [rows[key]] if key in rows else [])
+    for view, need in sets:
+        await load_set(session, view, need)
+
+
+async def load_set(session: Session, view: RunView, need: Need) -> None:
+    """Read one set of rows of a run and remember that it is all there."""
+    answer: Any = True
+    match need.what:
+        case "open_tasks":
+            tasks = await session.open_tasks([need.key])
+            view.give(Task, [], tasks)
+        case "run_tasks":
+            view.give(Task, [], await session.run_tasks(need.key))
+        case "waiting_tasks":
+            view.give(Task, [], await session.waiting_tasks(*need.key))
+        case "scope_variables":
+            view.give(Variable, [], await session.variables(need.key))
+        case "ended_branches":
+            results: dict[int, BranchResult] = {}
+            for result in await session.ended_branches(need.key):
+                results[result.idx] = result
+            answer = results
+        case "signals":
+            answer = await session.signals(need.key)
+        case _:
+            raise AssertionError(f"the kernel asked for {need}")
+    view.sets[need] = answer

@@ -1,0 +1,39 @@
+"""The one way a background loop runs: pass after pass, through outages, until it is cancelled."""
+
+import asyncio
+import logging
+from typing import Protocol
+
+from windlass.model.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+
+class Loop(Protocol):
+    """One background duty."""
+
+    async def run_once(self) -> int:
+        """Move what is due; returns how much that was."""
+        ...
+
+    async def pause(self) -> None:
+        """Wait until there may be more to do."""
+        ...
+
+
+async def run_forever(loop: Loop) -> None:
+    failures = 0
+    while True:
+        try:
+            moved = await loop.run_once()
+            failures = 0
+            if not moved:
+                await loop.pause()
+        except Unavailable as error:
+            failures += 1
+            log.warning("%s waits: %s", type(loop).__name__, error)
+            await asyncio.sleep(min(5.0, error.retry_after_s * failures))
+        except Exception:
+            failures += 1
+            log.exception("%s failed; it goes on", type(loop).__name__)
+            await asyncio.sleep(min(5.0, 0.2 * failures))

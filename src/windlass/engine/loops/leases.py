@@ -1,0 +1,27 @@
+"""Takes work back from holders that no longer renew their leases."""
+
+import asyncio
+
+from windlass.engine.engine import Engine
+from windlass.kernel.events import LeaseExpired
+
+
+class Leases:
+    def __init__(self, engine: Engine, batch_max: int = 500) -> None:
+        self._engine = engine
+        self._batch_max = batch_max
+
+    async def run_once(self) -> int:
+        store = self._engine.store
+        rows = await store.query("expired_leases", now=store.now(), count_max=self._batch_max)
+        events = [LeaseExpired(row["id"], row["lease_until"]) for row in rows]
+        results = await asyncio.gather(
+            *(self._engine.submit(event) for event in events), return_exceptions=True
+        )
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+        return len(rows)
+
+    async def pause(self) -> None:
+        await asyncio.sleep(self._engine.settings.sweep_s)

@@ -1,0 +1,50 @@
+"""Fires timers when they are due, and sleeps until the next one is."""
+
+import asyncio
+
+from windlass.engine.engine import Engine
+from windlass.kernel.events import TimerFired
+from windlass.model.rows import Timer
+from windlass.ports.store import Cond
+
+
+class Timers:
+    def __init__(self, engine: Engine, batch_max: int = 500) -> None:
+        self._engine = engine
+        self._batch_max = batch_max
+        self._next_due_at: int | None = None
+
+    async def run_once(self) -> int:
+        feed, store = self._engine.feed, self._engine.store
+        feed.timers.clear()
+        feed.timers_due_at = None
+        due = [Cond("due_at", "<=", store.now())]
+        rows = await store.page(Timer, due, order="due_at", limit=self._batch_max)
+        results = await asyncio.gather(
+            *(self._engine.submit(TimerFired(row.id, row.run_id)) for row in rows),
+            return_exceptions=True,
+        )
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+        if not rows:
+            found = await store.query("next_due")
+            self._next_due_at = found[0]["due_at"]
+        return len(rows)
+
+    async def pause(self) -> None:
+        """Sleep until the next timer, a new earlier one, or the next look all the same."""
+        wait_s = self._engine.settings.look_s
+        if self._next_due_at is not None:
+            wait_s = min(wait_s, (self._next_due_at - self._engine.store.now()) / 1000)
+        feed = self._engine.feed
+        while wait_s > 0:
+            try:
+                await asyncio.wait_for(feed.timers.wait(), wait_s)
+            except TimeoutError:
+                return
+            feed.timers.clear()
+            due_at = feed.timers_due_at
+            if due_at is None:
+                return
+            wait_s = min(wait_s, (due_at - self._engine.store.now()) / 1000)

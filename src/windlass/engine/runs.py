@@ -1,0 +1,166 @@
+"""Runs: starting, steering and reading them."""
+
+import asyncio
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from windlass.engine.engine import Engine
+from windlass.engine.jobs import StartJob
+from windlass.kernel.events import (
+    CancelRequested,
+    CheckpointAnswered,
+    RetryRequested,
+    SignalReceived,
+    StartRun,
+)
+from windlass.kernel.redo import descendants_of, find_task
+from windlass.model.errors import BadRequest, Conflict, NotFound
+from windlass.model.rows import Flow, Idempotency, Json, Run, Task, Variable, Version
+from windlass.model.states import RUN_ENDED, RunState
+from windlass.ports.store import Cond
+
+
+class Started(msgspec.Struct, frozen=True):
+    """What starting a run tells: its row, and whether this call made it."""
+
+    run: Run
+    created: bool
+
+
+async def start_run(
+    engine: Engine,
+    flow: Flow,
+    version: Version,
+    params: Json = "{}",
+    *,
+    key: str = "",
+    tags: Json = "{}",
+    priority: int = 0,
+) -> Started:
+    """Begin a run. The same key with the same request gives the run that exists already."""
+    graph = await engine.graphs.load(version.id)
+    now = engine.store.now()
+    run = Run(
+        id=engine.new_id(),
+        version_id=version.id,
+        flow_id=flow.id,
+        flow_name=flow.name,
+        state=RunState.QUEUED,
+        params=params,
+        request_id=key,
+        tags=tags,
+        priority=priority,
+        created_at=now,
+        updated_at=now,
+    )
+    row = None
+    if key:
+        digest = sha256(f"{version.id}\n{params}\n{tags}".encode()).hexdigest()
+        row = Idempotency(key=key, run_id=run.id, request_hash=digest, created_at=now)
+        earlier = await find_by_key(engine, row)
+        if earlier is not None:
+            return Started(earlier, created=False)
+    answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    engine.advance.submit(StartJob(StartRun(run), graph, answer, row))
+    try:
+        await answer
+    except Exception:
+        # Two calls with one key at the same moment: the other's run is ours too.
+        earlier = await find_by_key(engine, row) if row is not None else None
+        if earlier is None:
+            raise
+        return Started(earlier, created=False)
+    return Started(run, created=True)
+
+
+async def find_by_key(engine: Engine, row: Idempotency) -> Run | None:
+    async with engine.store.session() as session:
+        found = await session.rows(Idempotency, [row.key])
+        if not found:
+            return None
+        if found[0].request_hash != row.request_hash:
+            raise Conflict(
+                f'key "{row.key}" already started run {found[0].run_id} with another request;'
+                " use a new key"
+            )
+        runs = await session.rows(Run, [found[0].run_id])
+    return runs[0] if runs else None
+
+
+async def get_run(engine: Engine, run_id: str) -> Run:
+    """A run by its id or a unique beginning of it."""
+    if len(run_id) == 36:
+        async with engine.store.session() as session:
+            runs = await session.rows(Run, [run_id])
+    elif len(run_id) < 6:
+        raise BadRequest(f'"{run_id}" is too short for a run id; give at least 6 characters')
+    else:
+        where = [Cond("id", ">=", run_id), Cond("id", "<", run_id + "\x7f")]
+        runs = await engine.store.page(Run, where, limit=2)
+        if len(runs) > 1:
+            raise Conflict(f'"{run_id}" begins more than one run id; give more of it')
+    if not runs:
+        raise NotFound(f'no run "{run_id}"')
+    return runs[0]
+
+
+async def wait_run(engine: Engine, run_id: str, wait_s: float) -> Run:
+    """The run once it has ended, or as it stands after the given time."""
+    waiter = engine.feed.watch(run_id)
+    deadline = asyncio.get_running_loop().time() + wait_s
+    try:
+        while True:
+            waiter.clear()
+            run = await get_run(engine, run_id)
+            left = deadline - asyncio.get_running_loop().time()
+            if run.state in RUN_ENDED or left <= 0:
+                return run
+            try:
+                # Another process may move the run, so look now and then without a wake-up.
+                await asyncio.wait_for(waiter.wait(), min(left, engine.settings.look_s))
+            except TimeoutError:
+                continue
+    finally:
+        engine.feed.unwatch(run_id, waiter)
+
+
+async def shared_of(engine: Engine, scope: str) -> dict[str, msgspec.Raw]:
+    """The shared keys of a scope."""
+    async with engine.store.session() as session:
+        rows: list[Variable] = await session.variables(scope)
+    return {row.key: msgspec.Raw(row.value.encode()) for row in rows}
+
+
+async def signal(engine: Engine, run_id: str, key: str, value: Json) -> None:
+    if not key:
+        raise BadRequest("a signal needs a key")
+    await engine.submit(SignalReceived(run_id, key, value))
+
+
+async def answer(
+    engine: Engine, checkpoint_id: str, value: Any, *, by: str = "", note: str = ""
+) -> None:
+    run_id = checkpoint_id.partition("~")[0]
+    await engine.submit(CheckpointAnswered(run_id, checkpoint_id, value, by, note))
+
+
+async def cancel(engine: Engine, run_id: str, reason: str = "") -> None:
+    await engine.submit(CancelRequested(run_id, reason))
+
+
+async def retry(engine: Engine, run_id: str, task: str | None, descendants: bool) -> str:
+    """Do a task again; returns its id."""
+    answer: str = await engine.submit(RetryRequested(run_id, task, descendants))
+    return answer
+
+
+async def redo_preview(engine: Engine, run_id: str, task_id: str | None) -> tuple[Task, list[str]]:
+    """The task a retry would start from, and everything that would be done again with it."""
+    async with engine.store.session() as session:
+        tasks = await session.run_tasks(run_id)
+    task = find_task(tasks, task_id, run_id)
+    return task, [row.id for row in descendants_of(tasks, task)]
+
+

@@ -1,0 +1,221 @@
+"""Rows in memory: what decisions read, kept between passes while a run is busy.
+
+A `RunView` holds rows of one run as last committed by this process. It may be out of date when
+another process has moved the run; nothing is lost by that, because saving checks the run's `seq`,
+and on a mismatch the view is thrown away and read again. So the cache saves reads and never
+decides anything by itself.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from windlass.kernel.turn import Decision
+from windlass.kernel.view import Missing, Need
+from windlass.model.rows import (
+    Attempt,
+    BranchResult,
+    Checkpoint,
+    Event,
+    Json,
+    Row,
+    Run,
+    Task,
+    Timer,
+    Variable,
+)
+from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, TASK_ENDED, TaskState
+from windlass.ports.store import Writes
+
+R = TypeVar("R", bound=Row)
+
+
+class RunView:
+    """The rows of one run that are in memory."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self.whole = False
+        """The run was made here: shared keys, timers and checkpoints not in memory do not exist."""
+        self.fresh = True
+        """Everything in memory was read in this pass."""
+        self.tables: dict[type[Row], dict[Any, Row | None]] = {
+            table: {} for table in (Run, Task, Attempt, Variable, Timer, Checkpoint)
+        }
+        self.sets: dict[Need, Any] = {}
+        """Sets of rows read in this pass; dropped at its end."""
+
+    # What the kernel asks
+
+    def get(self, table: type[R], key: Any) -> R | None:
+        rows = self.tables[table]
+        if key in rows:
+            return cast("R | None", rows[key])
+        if self.whole and table in (Variable, Timer, Checkpoint):
+            return None
+        raise Missing(Need(table.TABLE, key))
+
+    def open_tasks(self, scope: str) -> Sequence[Task]:
+        self._set(Need("open_tasks", scope))
+        prefix = scope + "~"
+        return [
+            task
+            for task in cast("dict[str, Task | None]", self.tables[Task]).values()
+            if task is not None and task.state not in TASK_ENDED and task.id.startswith(prefix)
+        ]
+
+    def all_tasks(self, run_id: str) -> Sequence[Task]:
+        self._set(Need("run_tasks", run_id))
+        tasks = [cast(Task, task) for task in self.tables[Task].values() if task is not None]
+        return sorted(tasks, key=lambda task: (task.made_seq, task.id))
+
+    def waiting_tasks(self, run_id: str, key: str) -> Sequence[Task]:
+        self._set(Need("waiting_tasks", (run_id, key)))
+        return [
+            task
+            for task in cast("dict[str, Task | None]", self.tables[Task]).values()
+            if task is not None and task.wait_key == key and task.state is TaskState.WAITING
+        ]
+
+    def branch_results(self, container: str) -> Sequence[BranchResult]:
+        known: dict[int, BranchResult] = self._set(Need("ended_branches", container))
+        for task in cast("dict[str, Task | None]", self.tables[Task]).values():
+            if task is not None and task.scope == container and task.idx >= 0:
+                known[task.idx] = BranchResult(task.idx, task.state, task.output, task.error)
+        return [known[idx] for idx in sorted(known)]
+
+    def variables(self, scope: str) -> Mapping[str, Variable]:
+        if not self.whole:
+            self._set(Need("scope_variables", scope))
+        return {
+            row.key: row
+            for row in cast("dict[Any, Variable | None]", self.tables[Variable]).values()
+            if row is not None and row.scope == scope
+        }
+
+    def signals(self, run_id: str) -> Sequence[tuple[int, str, Json]]:
+        events: list[Event] = self._set(Need("signals", run_id))
+        return [signal_of(event) for event in events]
+
+    def _set(self, need: Need) -> Any:
+        if need not in self.sets:
+            raise Missing(need)
+        return self.sets[need]
+
+    # What the engine does
+
+    @property
+    def run(self) -> Run | None:
+        return cast("Run | None", self.tables[Run].get(self.run_id))
+
+    def give(self, table: type[Row], keys: Sequence[Any], rows: Sequence[Row]) -> None:
+        """Add rows that were read; keys without a row are known not to exist."""
+        known = self.tables[table]
+        for key in keys:
+            known.setdefault(key, None)
+        for row in rows:
+            if known.get(row.pk) is None:
+                known[row.pk] = row
+
+    def apply(self, decision: Decision) -> None:
+        for table, keys in decision.removed.items():
+            known = self.tables[table]
+            for key in keys:
+                known[key] = None
+        for changes in (decision.made, decision.changed):
+            for table, rows in changes.items():
+                if table is not Event:
+                    self.tables[table].update(rows)
+
+    def prune(self) -> None:
+        """Forget what a busy run will hardly ask for again: ended work, branches that wait."""
+        self.sets.clear()
+        self.fresh = False
+        tasks = cast("dict[str, Task | None]", self.tables[Task])
+        for key in [k for k, t in tasks.items() if t is None or _forget(t)]:
+            del tasks[key]
+        attempts = cast("dict[str, Attempt | None]", self.tables[Attempt])
+        for key in [k for k, a in attempts.items() if a is None or a.state not in ATTEMPT_LIVE]:
+            del attempts[key]
+        timers = self.tables[Timer]
+        for key in [k for k, timer in timers.items() if timer is None]:
+            del timers[key]
+
+
+def _forget(task: Task) -> bool:
+    if task.state in TASK_ENDED:
+        return True
+    return task.idx >= 0 and task.state in (TaskState.QUEUED, TaskState.PENDING)
+
+
+def signal_of(event: Event) -> tuple[int, str, Json]:
+    data = msgspec.json.decode(event.data, type=dict[str, msgspec.Raw])
+    return event.seq, msgspec.json.decode(data["key"]), bytes(data["value"]).decode()
+
+
+class Workspace:
+    """The runs in memory, least recently used first."""
+
+    def __init__(self, runs_max: int = 4096) -> None:
+        self._runs_max = runs_max
+        self._views: OrderedDict[str, RunView] = OrderedDict()
+
+    def view(self, run_id: str) -> RunView:
+        view = self._views.get(run_id)
+        if view is None:
+            view = self._views[run_id] = RunView(run_id)
+        return view
+
+    def forget(self, run_id: str) -> None:
+        self._views.pop(run_id, None)
+
+    def settle(self, run_ids: Sequence[str]) -> None:
+        """After a commit: keep what is still busy, up to the bound."""
+        for run_id in run_ids:
+            view = self._views.get(run_id)
+            if view is None:
+                continue
+            run = view.run
+            if run is None or run.state in RUN_ENDED:
+                del self._views[run_id]
+            else:
+                view.prune()
+                self._views.move_to_end(run_id)
+        while len(self._views) > self._runs_max:
+            self._views.popitem(last=False)
+
+
+class Batch:
+    """The writes of one pass, one row per key however often a run moved in it."""
+
+    def __init__(self) -> None:
+        self.writes = Writes(made={}, changed={}, removed={}, seqs={}, notices=[])
+
+    def add(self, decision: Decision, base: Run | None) -> None:
+        """Add a decision; `base` is the run's row before it, None if the decision makes it."""
+        writes = self.writes
+        for table, keys in decision.removed.items():
+            for rows in (writes.made.get(table), writes.changed.get(table)):
+                if rows:
+                    for key in keys:
+                        rows.pop(key, None)
+            writes.removed.setdefault(table, set()).update(keys)
+        for table, rows in decision.made.items():
+            removed = writes.removed.get(table)
+            if removed:
+                removed.difference_update(rows)
+            writes.made.setdefault(table, {}).update(rows)
+        for table, rows in decision.changed.items():
+            made = writes.made.get(table, {})
+            changed = writes.changed.setdefault(table, {})
+            for key, row in rows.items():
+                (made if key in made else changed)[key] = row
+        if base is not None and base.id not in writes.made.get(Run, {}):
+            writes.seqs.setdefault(base.id, base.seq)
+
+    @property
+    def empty(self) -> bool:
+        writes = self.writes
+        return not (any(writes.made.values()) or any(writes.changed.values()) or writes.removed)

@@ -1,0 +1,1 @@
+"""Interfaces between the engine and the outside, one per file, each with its promise."""

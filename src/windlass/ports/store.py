@@ -1,0 +1,126 @@
+"""The store: where every row lives, and the one way to change it.
+
+Promise. `Session.save` writes all its rows in one transaction and returns only once they are
+durable. It succeeds only if every run it changes still has the `seq` it was read at; since each
+change of anything in a run raises that run's `seq`, a save built on stale rows, wherever they were
+cached, fails with `Raced` and changes nothing. If the connection breaks in the middle, the outcome
+is unknown: `Unavailable`, and the caller looks whether its events are there.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from windlass.model.rows import BranchResult, Event, Row, Task, Variable
+
+R = TypeVar("R", bound=Row)
+
+
+class Raced(Exception):
+    """Somebody else changed one of the rows first; read again and decide again."""
+
+
+class Writes(msgspec.Struct):
+    """Rows of one transaction. `seqs` holds, for each changed run, the `seq` it was read at."""
+
+    made: dict[type[Row], dict[Any, Row]] = {}
+    changed: dict[type[Row], dict[Any, Row]] = {}
+    removed: dict[type[Row], set[Any]] = {}
+    seqs: dict[str, int] = {}
+    notices: list[str] = []
+    """What other processes should hear once this is committed."""
+
+
+class Cond(NamedTuple):
+    """One condition of a listing. `op`: = != < <= > >= in like, null, not null."""
+
+    column: str
+    op: str
+    value: Any = None
+
+
+class Session(Protocol):
+    """One round of reading and saving. Reads see committed rows."""
+
+    async def rows(self, table: type[R], keys: Sequence[Any]) -> list[R]:
+        """The rows with these primary keys; absent ones are left out."""
+        ...
+
+    async def open_tasks(self, scopes: Sequence[str]) -> list[Task]:
+        """Tasks below these scopes, at any depth, that have not ended."""
+        ...
+
+    async def run_tasks(self, run_id: str) -> list[Task]:
+        """All tasks of a run, in the order they were made."""
+        ...
+
+    async def waiting_tasks(self, run_id: str, key: str) -> list[Task]:
+        """Tasks of a run that wait for a shared key."""
+        ...
+
+    async def ended_branches(self, container: str) -> list[BranchResult]:
+        """How the branches of a fan-out ended, by index."""
+        ...
+
+    async def variables(self, scope: str) -> list[Variable]:
+        """All shared keys of a scope."""
+        ...
+
+    async def signals(self, run_id: str) -> list[Event]:
+        """The `signal.received` events of a run, in order."""
+        ...
+
+    async def lock_runs(self, run_ids: Sequence[str]) -> None:
+        """Keep others from changing these runs until this session ends, where that can be had."""
+        ...
+
+    async def queued(self, wants: Mapping[str, int]) -> list[Task]:
+        """The oldest queued tasks of each queue, at most so many; others skip them meanwhile."""
+        ...
+
+    async def save(self, writes: Writes) -> None:
+        """Commit everything, or raise and commit nothing. Ends the session."""
+        ...
+
+
+class Store(Protocol):
+    """A database that keeps Windlass's tables."""
+
+
+    def now(self) -> int:
+        """Database time in unix milliseconds; never runs backwards within a process."""
+        ...
+
+    def session(self) -> AbstractAsyncContextManager[Session]: ...
+
+    async def query(self, name: str, **params: Any) -> list[dict[str, Any]]:
+        """Run a named read-only query of the SQL files."""
+        ...
+
+    async def page(
+        self,
+        table: type[R],
+        where: Sequence[Cond] = (),
+        *,
+        order: str = "id",
+        descending: bool = False,
+        limit: int = 100,
+    ) -> list[R]:
+        """Rows that meet all conditions, in the order of one column; a cursor is a condition."""
+        ...
+
+    async def renew(self, attempts: Sequence[str], lease_until: int) -> dict[str, bool]:
+        """Extend live attempts; tells of each still held whether it was asked to stop."""
+        ...
+
+    async def secret(self) -> str:
+        """A random text made with the database, the same for all its processes."""
+        ...
+
+    async def notices(self) -> list[str]:
+        """Wait for what other processes announced; an empty list asks for a full look."""
+        ...
+
+    async def close(self) -> None: ...

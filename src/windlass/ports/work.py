@@ -1,0 +1,45 @@
+"""Work: how whoever executes attempts gets them and answers for them, whatever the transport.
+
+Promise. An assignment is leased and committed before it is handed out. An outcome is answered only
+once it is committed: `accepted`, or `duplicate` if this very attempt had already succeeded.
+`StaleLease` means another has the work, or it is done: stop and forget it.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from windlass.model.assignment import Assignment
+from windlass.model.rows import Failure, Json
+
+
+class Waiting(Protocol):
+    """Demand that waits: more slots can be added, and it can be taken back."""
+
+    slots: int
+
+    async def assignments(self) -> list[Assignment]:
+        """Wait until there is at least one."""
+        ...
+
+    def withdraw(self) -> list[Assignment]:
+        """Stop waiting; returns what had been given in the same moment."""
+        ...
+
+
+class Work(Protocol):
+    def want(
+        self, worker_id: str, queues: Sequence[str], slots: int, *, holder: str = "", url: str = ""
+    ) -> Waiting:
+        """State demand for the tasks of some queues."""
+        ...
+
+    async def succeeded(self, attempt_id: str, output: Json, log: str | None = None) -> str: ...
+
+    async def failed(self, attempt_id: str, failure: Failure, log: str | None = None) -> str: ...
+
+    async def renew(self, attempts: Sequence[str]) -> dict[str, bool]:
+        """Extend leases; tells of each still held whether it was asked to stop."""
+        ...
+
+    @property
+    def lease_s(self) -> float: ...
