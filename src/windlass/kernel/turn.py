@@ -67,7 +67,6 @@ class Turn:
         self.visits: list[tuple[str, str]] = []
         """(scope, node path) still to be visited in this turn."""
         self.visited = 0
-        self.params_cache: dict[str, dict[str, Any]] = {}
         self._base = run
         self._run: dict[str, Any] = {}
         self._made: dict[type[Row], dict[Any, Row]] = {}

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from windlass.kernel.turn import Turn
-from windlass.model.graph import Ref, Root, Step
+from windlass.model.graph import Kind, Ref, Root, Step
 from windlass.model.ids import scope_of
 from windlass.model.rows import Json, Variable
 
@@ -41,19 +41,40 @@ def walk(value: Any, path: Sequence[Step]) -> Any:
 def effective_params(turn: Turn, path: str) -> dict[str, Any]:
     """The parameters a node sees: at the top the run's win over the node's, below the node's win.
 
-    A branch or sub-node starts from what its container sees and puts its own on top.
+    A branch or sub-node starts from what its container sees and puts its own on top. An item of a
+    foreach over a parameter does not get the whole list again beside it: a hundred thousand items
+    would each carry a hundred thousand.
     """
-    known = turn.params_cache.get(path)
+    known: dict[str, Any] | None = turn.view.memo.get(path)
     if known is not None:
         return known
     node = turn.graph.nodes[path]
     parent = node.scope_path
     if parent:
-        params = {**effective_params(turn, parent), **node.params}
+        params = {**effective_params(turn, parent)}
+        params.pop(listed_param(turn, parent), None)
+        params.update(node.params)
     else:
         params = {**node.params, **parse(turn.run.params)}
-    turn.params_cache[path] = params
+    turn.view.memo[path] = params
     return params
+
+
+def params_text(turn: Turn, path: str) -> Json:
+    """The same as JSON text, as a worker gets it."""
+    known: Json | None = turn.view.memo.get((path, "text"))
+    if known is None:
+        known = turn.view.memo[path, "text"] = encode(effective_params(turn, path))
+    return known
+
+
+def listed_param(turn: Turn, container: str) -> str:
+    """The parameter a foreach iterates over, if it does that."""
+    node = turn.graph.nodes[container]
+    ref = node.input
+    if node.kind is Kind.FOREACH and isinstance(ref, Ref) and ref.root is Root.PARAMS and ref.path:
+        return str(ref.path[0])
+    return ""
 
 
 class Reader:

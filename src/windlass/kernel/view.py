@@ -31,6 +31,10 @@ class Missing(Exception):
 class View(Protocol):
     """The rows given to a decision."""
 
+    memo: dict[Any, Any]
+    """For what follows from the run's fixed columns and its graph alone, such as its parsed
+    parameters; kept as long as the run is in memory."""
+
     def get(self, table: type[R], key: Any) -> R | None:
         """The row, None if there is none, or `Missing` if nobody looked."""
         ...

@@ -7,7 +7,7 @@ import msgspec
 from windlass.kernel.retry import pause_ms
 from windlass.kernel.routing import close, fail, succeed, text_action
 from windlass.kernel.turn import Turn, container_of
-from windlass.kernel.values import effective_params, encode, parse
+from windlass.kernel.values import params_text, parse
 from windlass.model.assignment import Assignment
 from windlass.model.graph import Node, Strategy
 from windlass.model.ids import attempt_id
@@ -60,7 +60,7 @@ def claim(
         number=number,
         queue=task.queue,
         input=task.input or "null",
-        params=encode(effective_params(turn, task.node)),
+        params=params_text(turn, task.node),
         lease_until=attempt.lease_until,
         claimed_at=turn.now,
         timeout_ms=node.timeout_ms,

@@ -1,0 +1,119 @@
+"""Checks of a scope's shape: what its edges reach, repeat, can never take, or spin on."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from windlass.dialects.flow.draft import Draft, Entry
+from windlass.dialects.flow.fields import Problems
+from windlass.dialects.flow.plain import under
+from windlass.model.graph import Kind, Node
+
+_ALWAYS = frozenset({"default", "error", "timeout"})
+"""Actions the kernel itself gives, whatever a node's rules say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """An edge by the keys of one scope, with its place in the definition."""
+
+    where: str
+    source: str
+    on: str
+    target: str | None
+
+
+def check_scope(
+    entries: Mapping[str, Entry], start: str | None, arrows: list[Arrow], draft: Draft
+) -> None:
+    """Note everything wrong with how the nodes of a scope are connected."""
+    nodes = {key: draft.nodes[entry.path] for key, entry in entries.items()}
+    _check_repeated(arrows, draft.problems)
+    _check_dead(arrows, nodes, draft.problems)
+    onward: dict[str, list[str]] = defaultdict(list)
+    for arrow in arrows:
+        if arrow.target is not None:
+            onward[arrow.source].append(arrow.target)
+    if start is not None:  # without a start every node would be out of reach
+        reached = _reached(start, onward)
+        for key, entry in entries.items():
+            if key not in reached:
+                hint = "add an edge to it, or remove it"
+                draft.problems.add(entry.where, f'no way leads here from "{start}"', hint)
+    _check_spinning(entries, nodes, onward, draft.problems)
+
+
+def _check_repeated(arrows: list[Arrow], problems: Problems) -> None:
+    seen: dict[tuple[str, str], str] = {}
+    for arrow in arrows:
+        first = seen.setdefault((arrow.source, arrow.on), arrow.where)
+        if first != arrow.where:
+            reason = f'{first} leaves "{arrow.source:.60}" on "{arrow.on:.60}" already'
+            problems.add(arrow.where, reason, "one action takes one edge; keep one of them")
+
+
+def _check_dead(arrows: list[Arrow], nodes: Mapping[str, Node], problems: Problems) -> None:
+    """Edges on an action their node cannot name; only choices and timers say all of theirs."""
+    named = {
+        key: {*(case.action for case in node.cases), node.action.static, node.action.default}
+        for key, node in nodes.items()
+        if node.kind in (Kind.CHOICE, Kind.TIMER) and not node.action.key
+    }
+    for arrow in arrows:
+        actions = named.get(arrow.source)
+        if actions is None or arrow.on in actions or arrow.on in _ALWAYS:
+            continue
+        hint = problems.closest(arrow.on, actions) or "name it in a case, or remove the edge"
+        reason = f'"{arrow.source:.60}" never gives the action "{arrow.on:.60}"'
+        problems.add(under(arrow.where, "action"), reason, hint)
+
+
+def _reached(start: str, onward: Mapping[str, list[str]]) -> set[str]:
+    reached, stack = {start}, [start]
+    while stack:
+        for key in onward.get(stack.pop(), ()):
+            if key not in reached:
+                reached.add(key)
+                stack.append(key)
+    return reached
+
+
+def _check_spinning(
+    entries: Mapping[str, Entry],
+    nodes: Mapping[str, Node],
+    onward: Mapping[str, list[str]],
+    problems: Problems,
+) -> None:
+    """A loop of choices alone changes no value, so it would be taken for ever once entered."""
+    choices = {
+        key: [to for to in onward.get(key, ()) if nodes[to].kind is Kind.CHOICE]
+        for key, node in nodes.items()
+        if node.kind is Kind.CHOICE
+    }
+    for loop in _loops(choices):
+        middle = loop if len(loop) <= 8 else [*loop[:7], "…"]
+        shown = " → ".join(f"{key:.60}" for key in [*middle, loop[0]])
+        hint = "put a node that does something into the loop"
+        problems.add(entries[loop[0]].where, f"choices lead in a circle: {shown}", hint)
+
+
+def _loops(onward: Mapping[str, list[str]]) -> Iterator[list[str]]:
+    """One loop for every node one leads back to: depth-first, with a stack of its own."""
+    done: set[str] = set()
+    closed: set[str] = set()
+    for first in onward:
+        trail: dict[str, Iterator[str]] = {}
+        if first not in done:
+            trail[first] = iter(onward[first])
+        while trail:
+            key = next(reversed(trail))
+            step = next(trail[key], None)
+            if step is None:
+                done.add(key)
+                del trail[key]
+            elif step in trail and step not in closed:
+                closed.add(step)
+                keys = list(trail)
+                yield keys[keys.index(step) :]
+            elif step not in done and step not in trail:
+                trail[step] = iter(onward[step])
