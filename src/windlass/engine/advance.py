@@ -13,7 +13,7 @@ knows whether the commit happened: the pass looks for one of its own events befo
 
 import asyncio
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
@@ -53,7 +53,7 @@ class Advance:
         self.demands = Demands()
         self.listeners: list[Callable[[Writes], None]] = []
         self.passes = 0
-        self._batch_max = batch_max
+        self.batch_max = batch_max
         self._outage_s = outage_s
         self._workspace = Workspace()
         self._jobs: deque[AnyJob] = deque()
@@ -91,7 +91,7 @@ class Advance:
 
     async def run_once(self) -> int:
         """One pass over what waits; returns how many jobs it answered."""
-        jobs = [self._jobs.popleft() for _ in range(min(len(self._jobs), self._batch_max))]
+        jobs = [self._jobs.popleft() for _ in range(min(len(self._jobs), self.batch_max))]
         try:
             await self._commit(jobs, locked=False)
         except Raced:
@@ -100,7 +100,7 @@ class Advance:
             self._refuse(jobs, error)
             if not jobs:
                 # Demand alone brought us here; do not spin on a database that is away.
-                self.demands.looked(self.demands.backlog(1), ())
+                self.demands.looked(self.demands.backlog(1, {}), ())
         except Exception as error:
             log.exception("a pass failed; its jobs are done again one by one")
             if len(jobs) <= 1:
@@ -313,14 +313,15 @@ class Pass:
     # Claims
 
     async def claim_all(self) -> None:
-        """Give waiting demand what is queued: the backlog first, then what this pass made ready."""
+        """Give waiting demand what is queued, in the database or by this very pass."""
         demands = self.advance.demands
-        wants = demands.backlog(self.advance._batch_max)
+        ready = self.ready()
+        counts = Counter(task.queue or "" for task in ready)
+        wants = demands.backlog(self.advance.batch_max, counts)
         if wants:
             found = await self.session.queued(wants)
             demands.looked(wants, found)
             await self._claim(found, stored=True)
-        ready = [task for task in self.ready() if demands.is_empty(task.queue or "")]
         left = await self._claim(ready, stored=False)
         demands.filled({task.queue or "" for task in left})
 

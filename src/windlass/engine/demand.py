@@ -8,7 +8,7 @@ demand in the commit that makes it ready.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -75,14 +75,19 @@ class Demands:
             if not waiting:
                 self._by_queue.pop(queue, None)
 
-    def backlog(self, batch_max: int) -> dict[str, int]:
-        """Queues to look into, with how many tasks waiting demand could take from each."""
+    def backlog(self, batch_max: int, ready: Mapping[str, int]) -> dict[str, int]:
+        """Queues to look into, and how many tasks to take from each.
+
+        `ready` counts the tasks that have just become ready. They may have up to three quarters
+        of the free slots, so that runs under way finish before new ones begin, with their rows
+        still in memory; the rest goes to whoever has waited longest, so that nobody starves.
+        """
         wants: dict[str, int] = {}
         for queue, waiting in self._by_queue.items():
             if queue not in self._empty:
                 free = sum(demand.free for demand in waiting)
                 if free > 0:
-                    wants[queue] = min(free, batch_max)
+                    wants[queue] = min(free - min(ready.get(queue, 0), free * 3 // 4), batch_max)
         return wants
 
     @property

@@ -44,6 +44,7 @@ class RunView:
         self.tables: dict[type[Row], dict[Any, Row | None]] = {
             table: {} for table in (Run, Task, Attempt, Variable, Timer, Checkpoint)
         }
+        self.memo: dict[Any, Any] = {}
         self.sets: dict[Need, Any] = {}
         """Sets of rows read in this pass; dropped at its end."""
 

@@ -39,32 +39,41 @@ class LocalRunner:
         self._work = work
         self._worker_id = worker_id
         self._execute = execute
+        self._queues = tuple(execute)
         self._free = slots
-        self._slots = slots
+        self._takers: set[asyncio.Task[None]] = set()
         self._waiting: Waiting | None = None
         self._running: dict[str, asyncio.Task[None]] = {}
 
     async def run(self) -> None:
         """Claim and execute until cancelled."""
-        keeper = asyncio.ensure_future(self._keep_leases())
         try:
-            while True:
-                if self._free <= 0:
-                    await asyncio.wait(self._running.values(), return_when="FIRST_COMPLETED")
-                    continue
-                self._waiting = self._work.want(
-                    self._worker_id, tuple(self._execute), self._free
-                )
-                for assignment in await self._waiting.assignments():
-                    self._free -= 1
-                    task = asyncio.ensure_future(self._attempt(assignment))
-                    self._running[assignment.attempt_id] = task
+            self._ask_for_work()
+            await self._keep_leases()
         finally:
-            keeper.cancel()
             if self._waiting is not None:
                 self._waiting.withdraw()
-            for task in self._running.values():
+            for task in [*self._running.values(), *self._takers]:
                 task.cancel()
+
+    def _ask_for_work(self) -> None:
+        """State demand for all free slots, now: what is committed next may already fill them."""
+        if self._waiting is not None:
+            self._waiting.slots = self._free
+        elif self._free > 0:
+            self._waiting = self._work.want(self._worker_id, self._queues, self._free)
+            taker = asyncio.ensure_future(self._take(self._waiting))
+            self._takers.add(taker)
+            taker.add_done_callback(self._takers.discard)
+
+    async def _take(self, waiting: Waiting) -> None:
+        assignments = await waiting.assignments()
+        self._waiting = None
+        for assignment in assignments:
+            self._free -= 1
+            task = asyncio.ensure_future(self._attempt(assignment))
+            self._running[assignment.attempt_id] = task
+        self._ask_for_work()
 
     async def _attempt(self, assignment: Assignment) -> None:
         try:
@@ -104,8 +113,7 @@ class LocalRunner:
     def _release(self, assignment: Assignment) -> None:
         if self._running.pop(assignment.attempt_id, None) is not None:
             self._free += 1
-            if self._waiting is not None:
-                self._waiting.slots = self._free
+            self._ask_for_work()
 
     async def _keep_leases(self) -> None:
         """Renew what runs; stop what was taken away or asked to stop."""
