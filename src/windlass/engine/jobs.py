@@ -53,18 +53,16 @@ class Job:
             case Claim():
                 return [Need("runs", self.run_id), *lineage(scope_of(self.event.task_id))]
             case TimerFired():
-                task = self.event.timer_id.rpartition("!")[0]
                 return [
                     Need("runs", self.run_id),
                     Need("timers", self.event.timer_id),
-                    *lineage(task),
+                    *lineage(self.event.timer_id.rpartition("!")[0]),
                 ]
             case CheckpointAnswered():
-                task = self.event.checkpoint_id.rpartition("!")[0]
                 return [
                     Need("runs", self.run_id),
                     Need("checkpoints", self.event.checkpoint_id),
-                    *lineage(task),
+                    *lineage(self.event.checkpoint_id.rpartition("!")[0]),
                 ]
             case _:
                 return [Need("runs", self.run_id)]

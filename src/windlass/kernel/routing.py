@@ -31,10 +31,8 @@ def succeed(turn: Turn, task: Task, output: Json, action: str) -> None:
     if node.fires_all:
         for edge in turn.graph.edges.get(node.path, ()):
             follow(turn, task, edge)
-    else:
-        edge = choose_edge(turn, node, action, "default")
-        if edge is not None:
-            follow(turn, task, edge)
+    elif (chosen := choose_edge(turn, node, action, "default")) is not None:
+        follow(turn, task, chosen)
     close(turn, task)
 
 

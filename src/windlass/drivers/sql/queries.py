@@ -8,6 +8,7 @@ only one database understands is a `{word}` filled in by its driver.
 import re
 from collections.abc import Iterator
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
@@ -44,7 +45,7 @@ def load_migrations(dialect: str, words: dict[str, str]) -> list[Migration]:
     return found
 
 
-def _folder(name: str) -> "Iterator[resources.abc.Traversable]":  # type: ignore[name-defined]
+def _folder(name: str) -> Iterator[Traversable]:
     return resources.files("windlass.drivers.sql").joinpath(name).iterdir()
 
 

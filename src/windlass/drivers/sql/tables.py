@@ -51,7 +51,7 @@ def to_tuple(row: Row) -> tuple[Any, ...]:
 
 
 def from_tuples(table: type[R], tuples: Iterable[Sequence[Any]]) -> list[R]:
-    return msgspec.convert([tuple(values) for values in tuples], list[table])  # type: ignore[valid-type]
+    return [msgspec.convert(tuple(values), table) for values in tuples]
 
 
 @cache
@@ -59,3 +59,8 @@ def places(table: type[Row], names: tuple[str, ...]) -> tuple[int, ...]:
     """Where columns stand in a row's tuple."""
     order = {name: place for place, name in enumerate(columns(table))}
     return tuple(order[name] for name in names)
+
+
+def below(scope: str) -> dict[str, str]:
+    """The key range of everything inside a scope: `~` separates, and \\x7f is the next byte."""
+    return {"low": f"{scope}~", "high": f"{scope}\x7f"}

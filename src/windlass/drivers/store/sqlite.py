@@ -18,7 +18,7 @@ import msgspec
 from windlass.drivers.sql import statements
 from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.queries import listed, load_queries
-from windlass.drivers.sql.tables import columns, from_tuples, places, to_tuple
+from windlass.drivers.sql.tables import below, changing, columns, from_tuples, places, to_tuple
 from windlass.model.errors import Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
 from windlass.model.states import TaskState
@@ -27,8 +27,6 @@ from windlass.ports.store import Cond, Raced, Writes
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
 
-WORDS = {"id": "text", "clustered": "without rowid", "skip_locked": ""}
-_KEYS_MAX = 500
 
 
 def connect(path: str) -> sqlite3.Connection:
@@ -225,11 +223,6 @@ class SqliteSession:
         await self._store.write(lambda db: save(db, writes))
 
 
-def below(scope: str) -> dict[str, str]:
-    """The key range of everything inside a scope: `~` separates, and \\x7f is the next byte."""
-    return {"low": f"{scope}~", "high": f"{scope}\x7f"}
-
-
 def save(db: sqlite3.Connection, writes: Writes) -> None:
     """One transaction; anything that goes wrong leaves nothing behind."""
     db.execute("begin immediate")
@@ -252,7 +245,7 @@ def _save(db: sqlite3.Connection, writes: Writes) -> None:
         many = (key if isinstance(key, tuple) else (key,) for key in keys)
         db.executemany(statements.delete(table), many)
     for table, rows in writes.changed.items():
-        picked = places(table, (*statements.changing(table), *table.KEY))
+        picked = places(table, (*changing(table), *table.KEY))
         tuples = [to_tuple(row) for row in rows.values()]
         if table is Run:
             ids = places(Run, ("id",))[0]

@@ -17,3 +17,9 @@ execute function windlass_has_ended('task');
 create trigger attempts_end_is_final before update on attempts for each row
 when (old.state not in ('claimed', 'running') and new.state <> old.state)
 execute function windlass_has_ended('attempt');
+
+-- Ends a save whose rows somebody else changed first; see windlass.drivers.store.postgres.
+create function windlass_raced() returns bigint language plpgsql volatile as $$
+begin
+    raise exception 'a row was changed by somebody else first' using errcode = 'WL002';
+end $$;

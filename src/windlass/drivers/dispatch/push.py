@@ -1,0 +1,163 @@
+"""Push: the server calls workers that only listen, `POST <url>/exec/<service>`.
+
+Each live push worker has a runner here that claims for it, so choosing a worker is the same
+matching as for every other transport: the one with the most room, away from the one it failed on.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+import anyio
+import httpx
+import msgspec
+
+from windlass.drivers.dispatch.runner import AttemptError, Execute, Runner
+from windlass.model.assignment import Assignment
+from windlass.model.errors import Unavailable
+from windlass.model.rows import Failure, Json, Worker
+from windlass.ports.work import Work
+
+log = logging.getLogger(__name__)
+
+
+class Reply(msgspec.Struct):
+    """What a push worker answers."""
+
+    result: msgspec.Raw = msgspec.Raw(b"null")
+    error: str | None = None
+
+
+class PushDispatcher:
+    """Keeps one runner per live push worker."""
+
+    def __init__(
+        self,
+        work: Work,
+        live_workers: Callable[[], Awaitable[Sequence[Worker]]],
+        *,
+        holder: str,
+        slots: int,
+        timeout_s: float,
+        reply_bytes_max: int,
+        refresh_s: float = 2.0,
+        token: str = "",
+    ) -> None:
+        self._work = work
+        self._live_workers = live_workers
+        self._holder = holder
+        self._slots = slots
+        self._reply_bytes_max = reply_bytes_max
+        self._refresh_s = refresh_s
+        self._runners: dict[str, tuple[tuple[str, str, int], Runner, asyncio.Task[None]]] = {}
+        self._retired: set[asyncio.Task[None]] = set()
+        self.changed = asyncio.Event()
+        """Set it when a worker has registered, so that it need not wait for the next look."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._http = httpx.AsyncClient(
+            timeout=httpx.Timeout(timeout_s, connect=5.0),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
+            headers=headers,
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    async def run(self) -> None:
+        try:
+            while True:
+                await self.run_once()
+                self.changed.clear()
+                try:
+                    await asyncio.wait_for(self.changed.wait(), self._refresh_s)
+                except TimeoutError:
+                    continue
+        finally:
+            tasks = [*(task for _, _, task in self._runners.values()), *self._retired]
+            for task in tasks:
+                task.cancel()
+            with anyio.move_on_after(10, shield=True):
+                await asyncio.gather(*tasks, return_exceptions=True)
+            await self._http.aclose()
+
+    async def run_once(self) -> int:
+        """Let the runners follow the workers that are alive; returns how many changed."""
+        try:
+            workers = {worker.id: worker for worker in await self._live_workers()}
+        except Unavailable as error:
+            log.warning("cannot look for push workers: %s", error)
+            return 0
+        changes = 0
+        for worker_id, (shape, runner, task) in list(self._runners.items()):
+            worker = workers.get(worker_id)
+            if worker is None or self._shape(worker) != shape:
+                # Silence is not death: calls under way may still be answered.
+                runner.retire()
+                self._retired.add(task)
+                task.add_done_callback(self._retired.discard)
+                del self._runners[worker_id]
+                changes += 1
+        for worker in workers.values():
+            if worker.id not in self._runners:
+                self._start(worker)
+                changes += 1
+        return changes
+
+    def stop_attempt(self, attempt_id: str) -> None:
+        for _, runner, _ in self._runners.values():
+            runner.stop(attempt_id)
+
+    def _shape(self, worker: Worker) -> tuple[str, str, int]:
+        return (worker.url, worker.services, worker.capacity)
+
+    def _start(self, worker: Worker) -> None:
+        services: list[str] = msgspec.json.decode(worker.services)
+        execute: dict[str, Execute] = {f"push:{name}": self._call(worker, name) for name in services}
+        if not execute:
+            return
+        runner = Runner(
+            self._work,
+            worker.id,
+            execute,
+            worker.capacity or self._slots,
+            holder=self._holder,
+            url=worker.url,
+        )
+        self._runners[worker.id] = (
+            self._shape(worker),
+            runner,
+            asyncio.ensure_future(runner.run()),
+        )
+
+    def _call(self, worker: Worker, service: str) -> Execute:
+        url = f"{worker.url.rstrip('/')}/exec/{service}"
+
+        async def execute(assignment: Assignment) -> Json:
+            body = f'{{"input":{assignment.input},"params":{assignment.params}}}'
+            headers = {
+                "Content-Type": "application/json",
+                "X-Windlass-Attempt": assignment.attempt_id,
+            }
+            try:
+                response = await self._http.post(url, content=body.encode(), headers=headers)
+            except httpx.HTTPError as error:
+                text = f"{worker.id} at {url}: {type(error).__name__} {error}".rstrip()
+                raise AttemptError(Failure("unreachable", text)) from error
+            return self._read(response, worker.id, service)
+
+        return execute
+
+    def _read(self, response: httpx.Response, worker_id: str, service: str) -> Json:
+        if len(response.content) > self._reply_bytes_max:
+            text = f"{worker_id}: result of {len(response.content)} bytes is over the limit"
+            raise AttemptError(Failure("fatal", text))
+        try:
+            reply = msgspec.json.decode(response.content, type=Reply)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            text = f"{worker_id} answered {response.status_code} without JSON for {service}"
+            raise AttemptError(Failure("unreachable", text)) from error
+        if reply.error:
+            raise AttemptError(Failure("failed", reply.error))
+        if response.status_code >= 400:
+            text = f"{worker_id} answered {response.status_code} for {service}"
+            raise AttemptError(Failure("unreachable", text))
+        return bytes(reply.result).decode()

@@ -1,0 +1,169 @@
+"""Claims attempts for one worker and executes them, whatever executing means for it.
+
+A slot is free again the moment its execution ends, before the result is committed, so the
+result and the demand for more work travel in the same commit: the next task of the run is leased
+there and then.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+
+import anyio
+
+from windlass.model.assignment import Assignment
+from windlass.model.errors import StaleLease, Unavailable, WindlassError
+from windlass.model.rows import Failure, Json
+from windlass.ports.work import Waiting, Work
+
+log = logging.getLogger(__name__)
+
+_LAST_WORDS_S = 5.0
+
+Execute = Callable[[Assignment], Awaitable[Json]]
+"""Does one attempt; returns its result as JSON text or raises."""
+
+
+class AttemptError(Exception):
+    """An attempt ended without a result, for the reason it carries."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class Runner:
+    """Claims from some queues and executes what it gets."""
+
+    def __init__(
+        self,
+        work: Work,
+        worker_id: str,
+        execute: Mapping[str, Execute],
+        slots: int,
+        *,
+        holder: str = "",
+        url: str = "",
+    ) -> None:
+        self._work = work
+        self._worker_id = worker_id
+        self._holder = holder
+        self._url = url
+        self._execute = execute
+        self._queues = tuple(execute)
+        self._free = slots
+        self._retired = False
+        self._takers: set[asyncio.Task[None]] = set()
+        self._waiting: Waiting | None = None
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Claim and execute until cancelled, or until retired and done."""
+        try:
+            self._ask_for_work()
+            await self._keep_leases()
+        finally:
+            self.retire()
+            running = list(self._running.values())
+            for task in running:
+                task.cancel()
+            with anyio.move_on_after(_LAST_WORDS_S, shield=True):
+                # Each gives its attempt back, so that another can have it at once.
+                await asyncio.gather(*running, return_exceptions=True)
+
+    def retire(self) -> None:
+        """Take no more work; what runs goes on."""
+        self._retired = True
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            for given in waiting.withdraw():
+                self._begin(given)
+        for taker in self._takers:
+            taker.cancel()
+
+    def _ask_for_work(self) -> None:
+        """State demand for all free slots, now: what is committed next may already fill them."""
+        if self._retired:
+            return
+        if self._waiting is not None:
+            self._waiting.slots = self._free
+        elif self._free > 0:
+            self._waiting = self._work.want(
+                self._worker_id, self._queues, self._free, holder=self._holder, url=self._url
+            )
+            taker = asyncio.ensure_future(self._take(self._waiting))
+            self._takers.add(taker)
+            taker.add_done_callback(self._takers.discard)
+
+    async def _take(self, waiting: Waiting) -> None:
+        assignments = await waiting.assignments()
+        self._waiting = None
+        for assignment in assignments:
+            self._begin(assignment)
+        self._ask_for_work()
+
+    def _begin(self, assignment: Assignment) -> None:
+        self._free -= 1
+        task = asyncio.ensure_future(self._attempt(assignment))
+        self._running[assignment.attempt_id] = task
+
+    async def _attempt(self, assignment: Assignment) -> None:
+        try:
+            outcome = await self._outcome(assignment)
+            self._release(assignment)
+            await self._report(assignment.attempt_id, outcome)
+        except StaleLease:
+            log.info("attempt %s was taken away", assignment.attempt_id)
+        except WindlassError as error:
+            log.warning("attempt %s could not be reported: %s", assignment.attempt_id, error)
+
+    async def _report(self, attempt_id: str, outcome: Json | Failure) -> None:
+        for last in (False, False, False, True):
+            try:
+                if isinstance(outcome, Failure):
+                    await self._work.failed(attempt_id, outcome)
+                else:
+                    await self._work.succeeded(attempt_id, outcome)
+                return
+            except Unavailable as error:
+                if last:
+                    raise
+                await asyncio.sleep(error.retry_after_s)
+
+    async def _outcome(self, assignment: Assignment) -> Json | Failure:
+        try:
+            return await self._execute[assignment.queue](assignment)
+        except asyncio.CancelledError:
+            return Failure("cancelled", "stopped when asked to")
+        except AttemptError as error:
+            return error.failure
+        except Exception as error:
+            log.debug("attempt %s failed", assignment.attempt_id, exc_info=True)
+            return Failure("failed", f"{type(error).__name__}: {error}")
+
+    def _release(self, assignment: Assignment) -> None:
+        if self._running.pop(assignment.attempt_id, None) is not None:
+            self._free += 1
+            self._ask_for_work()
+
+    async def _keep_leases(self) -> None:
+        """Renew what runs; stop what was taken away or asked to stop."""
+        while not (self._retired and not self._running):
+            await asyncio.sleep(self._work.lease_s / 3)
+            held = list(self._running)
+            if not held:
+                continue
+            try:
+                kept = await self._work.renew(held)
+            except Unavailable:
+                continue
+            for attempt_id in held:
+                task = self._running.get(attempt_id)
+                if task is not None and kept.get(attempt_id, True):
+                    task.cancel()
+
+    def stop(self, attempt_id: str) -> None:
+        """Cancel an attempt that was taken away or asked to stop, if it runs here."""
+        task = self._running.get(attempt_id)
+        if task is not None:
+            task.cancel()

@@ -1,0 +1,89 @@
+"""Scripts: a program named in a definition, run on the server. Off unless the operator allows it."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from windlass.drivers.dispatch.runner import AttemptError
+from windlass.model.assignment import Assignment
+from windlass.model.rows import Failure, Json
+
+_INTERPRETERS = {"python": "python3", "javascript": "node", "": "bash"}
+_TIMEOUT_MS = 10_000
+_OUTPUT_BYTES_MAX = 1024 * 1024
+
+
+async def run_script(assignment: Assignment) -> Json:
+    """Run the script of an attempt; its output is the result, its exit code the verdict."""
+    script = assignment.script or {}
+    with contextlib.ExitStack() as stack:
+        command = _command(script, stack)
+        stdin = b""
+        if script.get("stdin_mode") == "json":
+            stdin = f'{{"input":{assignment.input},"params":{assignment.params}}}'.encode()
+        process = await _start(command, script)
+        timeout_s = (script.get("timeout_ms") or _TIMEOUT_MS) / 1000
+        try:
+            async with asyncio.timeout(timeout_s):
+                out, _ = await process.communicate(stdin)
+        except TimeoutError as error:
+            text = f"script took longer than {timeout_s:g} s"
+            raise AttemptError(Failure("timeout", text)) from error
+        finally:
+            _kill(process)
+    text = out[:_OUTPUT_BYTES_MAX].decode(errors="replace")
+    if process.returncode != 0:
+        tail = text[-2000:].strip()
+        raise AttemptError(Failure("failed", f"script exited with {process.returncode}: {tail}"))
+    return _result(text, str(script.get("output_mode") or ""))
+
+
+def _command(script: dict[str, Any], stack: contextlib.ExitStack) -> list[str]:
+    args = [str(arg) for arg in script.get("args") or ()]
+    code = script.get("code")
+    if not code:
+        return [str(script["cmd"]), *args]
+    language = str(script.get("language") or "")
+    interpreter = script.get("cmd") or _INTERPRETERS.get(language, language)
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="windlass-script-"))
+    file = Path(folder) / "script"
+    file.write_text(str(code))
+    return [str(interpreter), str(file), *args]
+
+
+async def _start(command: list[str], script: dict[str, Any]) -> asyncio.subprocess.Process:
+    extra = {str(k): str(v) for k, v in (script.get("env") or {}).items()}
+    # Our own settings, tokens among them, are none of a script's business.
+    env = {k: v for k, v in os.environ.items() if not k.startswith("WINDLASS_")}
+    try:
+        return await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env=env | extra,
+            cwd=script.get("work_dir") or None,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise AttemptError(Failure("fatal", f"cannot start {command[0]}: {error}")) from error
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """End the script and whatever it started."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _result(text: str, mode: str) -> Json:
+    if mode == "json":
+        with contextlib.suppress(msgspec.DecodeError):
+            return msgspec.json.encode(msgspec.json.decode(text)).decode()
+    return msgspec.json.encode(text).decode()

@@ -1,0 +1,291 @@
+"""PostgreSQL: many processes on one database.
+
+A save is one statement: every table's rows arrive as arrays, each table is one branch of a `with`,
+and the last line counts the rows that were really changed. One round trip, and outside an explicit
+transaction one commit. Plans must not depend on statistics, which a young table does not have, so
+connections turn off every join and scan that is not by index.
+"""
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import asyncpg
+
+from windlass.drivers.sql import statements
+from windlass.drivers.sql.bulk import Saving
+from windlass.drivers.sql.migrate import check_schema
+from windlass.drivers.sql.migrate_postgres import schema_version
+from windlass.drivers.sql.queries import load_queries, positional
+from windlass.drivers.sql.tables import below, columns, from_tuples, is_number
+from windlass.model.errors import Unavailable
+from windlass.model.rows import BranchResult, Event, Row, Task, Variable
+from windlass.model.states import TaskState
+from windlass.ports.store import Cond, Raced, Writes
+
+R = TypeVar("R", bound=Row)
+Connection = Any
+"""A pool's connection; asyncpg's own type does not say so."""
+
+SETTINGS = {
+    "application_name": "windlass",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_seqscan": "off",
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+}
+_LOST = (
+    OSError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+)
+_RACES = (
+    asyncpg.UniqueViolationError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+)
+_SYNC_S = 30.0
+
+
+class PostgresStore:
+    """A store in one PostgreSQL database; open it with `PostgresStore.open`."""
+
+    def __init__(self, url: str, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
+        self._url = url
+        self.pool = pool
+        self.sender = secrets.token_hex(4)
+        self._now = 0
+        self._synced = (0.0, 0.0)
+        self._listener: Connection | None = None
+        self._heard: asyncio.Queue[str] = asyncio.Queue(maxsize=10_000)
+        self._queries = {
+            name: positional(sql.replace("{skip_locked}", "for update skip locked"))
+            for name, sql in load_queries().items()
+        }
+
+    @classmethod
+    async def open(cls, url: str, pool_size: int = 8) -> "PostgresStore":
+        try:
+            pool = await asyncpg.create_pool(
+                url, min_size=1, max_size=pool_size, server_settings=SETTINGS, command_timeout=60
+            )
+        except _LOST as error:
+            raise Unavailable(f"cannot reach PostgreSQL: {error}") from error
+        store = cls(url, pool)
+        async with store.connection() as connection:
+            check_schema(await schema_version(connection))
+            await store.sync_clock(connection)
+        return store
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A pooled connection, with its errors told in the store's words."""
+        try:
+            async with self.pool.acquire() as connection:
+                yield connection
+        except _RACES as error:
+            raise Raced(str(error)) from error
+        except asyncpg.PostgresError as error:
+            if error.sqlstate == "WL002":
+                raise Raced(str(error)) from error
+            if isinstance(error, _LOST):
+                raise Unavailable(f"PostgreSQL: {error}") from error
+            raise
+        except (*_LOST, TimeoutError) as error:
+            raise Unavailable(f"PostgreSQL: {type(error).__name__}: {error}") from error
+
+    # Time
+
+    async def sync_clock(self, connection: Connection) -> None:
+        """Take the database's time; between readings a monotonic clock carries it on."""
+        began = time.monotonic()
+        seconds = await connection.fetchval("select extract(epoch from clock_timestamp())::float8")
+        ended = time.monotonic()
+        self._synced = ((began + ended) / 2, float(seconds))
+
+    def now(self) -> int:
+        at, seconds = self._synced
+        self._now = max(self._now, int((seconds + time.monotonic() - at) * 1000))
+        return self._now
+
+    # Reading and saving
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator["PostgresSession"]:
+        async with self.connection() as connection:
+            session = PostgresSession(self, connection)
+            try:
+                yield session
+            finally:
+                await session.end()
+
+    def sql(self, name: str, table: type[Row] | None = None) -> tuple[str, tuple[str, ...]]:
+        sql, names = self._queries[name]
+        if table is not None:
+            sql = sql.replace("{columns}", ", ".join(columns(table)))
+        return sql, names
+
+    async def query(self, name: str, **params: Any) -> list[dict[str, Any]]:
+        sql, names = self.sql(name)
+        async with self.connection() as connection:
+            rows = await connection.fetch(sql, *(params[n] for n in names))
+        return [dict(row) for row in rows]
+
+    async def page(
+        self,
+        table: type[R],
+        where: Sequence[Cond] = (),
+        *,
+        order: str = "id",
+        descending: bool = False,
+        limit: int = 100,
+    ) -> list[R]:
+        values: list[Any] = []
+
+        def parameter(value: Any) -> str:
+            values.append(value)
+            return f"${len(values)}"
+
+        def any_of(column: str, value: Any) -> str:
+            kind = "bigint[]" if is_number(table, column) else "text[]"
+            return f"{column} = any({parameter(list(value))}::{kind})"
+
+        sql = statements.listing(table, where, order, descending, limit, parameter, any_of)
+        async with self.connection() as connection:
+            return from_tuples(table, await connection.fetch(sql, *values))
+
+    async def renew(self, attempts: Sequence[str], lease_until: int) -> dict[str, bool]:
+        sql = (
+            "update attempts a set lease_until = greatest(a.lease_until, $2)"
+            " from (select id from attempts where id = any($1::text[])"
+            " and state in ('claimed', 'running') order by id for update) held"
+            " where a.id = held.id returning a.id, a.cancel_at"
+        )
+        async with self.connection() as connection:
+            rows = await connection.fetch(sql, list(attempts), lease_until)
+        return {row["id"]: row["cancel_at"] is not None for row in rows}
+
+    async def secret(self) -> str:
+        async with self.connection() as connection:
+            return str(await connection.fetchval("select value from meta where key = 'secret'"))
+
+    # Other processes
+
+    async def notices(self) -> list[str]:
+        """What others announced; an empty list after a break, when anything may have been missed."""
+        async with self.connection() as connection:
+            if time.monotonic() - self._synced[0] > _SYNC_S:
+                await self.sync_clock(connection)
+        if self._listener is None or self._listener.is_closed():
+            try:
+                self._listener = await asyncpg.connect(self._url, server_settings=SETTINGS)
+                await self._listener.add_listener("windlass", self._hear)
+            except _LOST as error:
+                raise Unavailable(f"PostgreSQL: {error}") from error
+            return []
+        heard = [await self._heard.get()]
+        while not self._heard.empty():
+            heard.append(self._heard.get_nowait())
+        return heard
+
+    def _hear(self, connection: Any, pid: int, channel: str, payload: object) -> None:
+        sender, _, notice = str(payload).partition(" ")
+        if sender != self.sender and not self._heard.full():
+            self._heard.put_nowait(notice)
+
+    async def close(self) -> None:
+        if self._listener is not None:
+            await self._listener.close()
+        await self.pool.close()
+
+
+class PostgresSession:
+    """Reads and one save on one connection.
+
+    Reads take no locks: the save finds out whether they were still true. Only claiming (`queued`)
+    and the second try after a race (`lock_runs`) open a transaction and hold rows until the end.
+    """
+
+    def __init__(self, store: PostgresStore, connection: Connection) -> None:
+        self._store = store
+        self._connection = connection
+        self._transaction: Any = None
+
+    async def _begin(self) -> None:
+        if self._transaction is None:
+            self._transaction = self._connection.transaction()
+            await self._transaction.start()
+
+    async def end(self) -> None:
+        if self._transaction is not None and not self._connection.is_closed():
+            transaction, self._transaction = self._transaction, None
+            await transaction.rollback()
+
+    async def _find(self, table: type[R], name: str, **params: Any) -> list[R]:
+        sql, names = self._store.sql(name, table)
+        rows = await self._connection.fetch(sql, *(params[n] for n in names))
+        return from_tuples(table, rows)
+
+    async def rows(self, table: type[R], keys: Sequence[Any]) -> list[R]:
+        if len(table.KEY) == 1:
+            where = f"{table.KEY[0]} = any($1::text[])"
+            values: list[list[Any]] = [list(keys)]
+        else:
+            kinds = ["bigint" if is_number(table, column) else "text" for column in table.KEY]
+            marks = ", ".join(f"${i + 1}::{kind}[]" for i, kind in enumerate(kinds))
+            where = f"({', '.join(table.KEY)}) in (select * from unnest({marks}))"
+            values = [list(column) for column in zip(*keys, strict=True)]
+        sql = f"{statements.select(table)} where {where}"
+        return from_tuples(table, await self._connection.fetch(sql, *values))
+
+    async def open_tasks(self, scopes: Sequence[str]) -> list[Task]:
+        found: list[Task] = []
+        for scope in scopes:
+            found += await self._find(Task, "open_tasks", **below(scope))
+        return found
+
+    async def run_tasks(self, run_id: str) -> list[Task]:
+        return await self._find(Task, "run_tasks", **below(run_id))
+
+    async def waiting_tasks(self, run_id: str, key: str) -> list[Task]:
+        return await self._find(Task, "waiting_tasks", run_id=run_id, key=key)
+
+    async def ended_branches(self, container: str) -> list[BranchResult]:
+        sql, names = self._store.sql("ended_branches")
+        params = {**below(container), "container": container}
+        rows = await self._connection.fetch(sql, *(params[n] for n in names))
+        return [BranchResult(row[0], TaskState(row[1]), row[2], row[3]) for row in rows]
+
+    async def variables(self, scope: str) -> list[Variable]:
+        return await self._find(Variable, "scope_variables", scope=scope)
+
+    async def signals(self, run_id: str) -> list[Event]:
+        return await self._find(Event, "signals", run_id=run_id)
+
+    async def lock_runs(self, run_ids: Sequence[str]) -> None:
+        await self._begin()
+        sql, _ = self._store.sql("lock_runs")
+        await self._connection.fetch(sql, list(run_ids))
+
+    async def queued(self, wants: Mapping[str, int]) -> list[Task]:
+        await self._begin()
+        found: list[Task] = []
+        for queue, count in wants.items():
+            found += await self._find(Task, "queued", queue=queue, count_max=count)
+        return found
+
+    async def save(self, writes: Writes) -> None:
+        saving = Saving(writes)
+        notices = [f"{self._store.sender} {notice}" for notice in writes.notices]
+        await self._connection.fetchval(saving.sql(bool(notices)), *saving.values(notices))
+        if self._transaction is not None:
+            transaction, self._transaction = self._transaction, None
+            await transaction.commit()

@@ -1,0 +1,121 @@
+"""Flows and their versions: publishing, finding, reading."""
+
+from typing import Any
+
+import msgspec
+
+from windlass.dialects.flow import compile_flow
+from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest, Conflict, NotFound
+from windlass.model.graph import Graph, Ref, Root
+from windlass.model.rows import Flow, Json, Version
+from windlass.ports.store import Cond
+
+_NAME_MAX = 200
+
+
+class Published(msgspec.Struct, frozen=True):
+    """What publishing tells: the flow, the version, and whether it is new."""
+
+    flow: Flow
+    version: Version
+    created: bool
+
+
+async def create_flow(engine: Engine, name: str, description: str = "") -> Flow:
+    """Add a flow without a version. Names need not be unique here; `publish` reuses a name."""
+    check_name(name)
+    flow = Flow(
+        id=engine.new_id(), name=name, description=description, created_at=engine.store.now()
+    )
+    await engine.write(flow)
+    return flow
+
+
+def check_name(name: str) -> None:
+    if not name.strip():
+        raise BadRequest("a flow needs a name")
+    if len(name) > _NAME_MAX:
+        raise BadRequest(f"a flow's name has at most {_NAME_MAX} characters")
+
+
+async def find_flow(engine: Engine, name_or_id: str) -> Flow:
+    """A flow by its id, or the newest of that name."""
+    async with engine.store.session() as session:
+        rows = await session.rows(Flow, [name_or_id])
+    if not rows:
+        where = [Cond("name", "=", name_or_id)]
+        rows = await engine.store.page(Flow, where, descending=True, limit=1)
+    if not rows:
+        raise NotFound(f'no flow "{name_or_id}"; push one with `windlass flow push FILE`')
+    return rows[0]
+
+
+async def publish(
+    engine: Engine, name: str, definition: object, *, description: str = "", status: str = ""
+) -> Published:
+    """Check a definition and add it as the newest version of the flow of that name.
+
+    The same text as the newest version is that version: pushing twice changes nothing.
+    """
+    compile_flow(definition)
+    check_name(name)
+    try:
+        flow = await find_flow(engine, name)
+    except NotFound:
+        flow = await create_flow(engine, name, description)
+    source = encode(definition)
+    newest = await engine.store.page(
+        Version, [Cond("flow_id", "=", flow.id)], order="number", descending=True, limit=1
+    )
+    if newest and newest[0].source == source and newest[0].status == (status or "published"):
+        return Published(flow, newest[0], created=False)
+    number = newest[0].number + 1 if newest else 1
+    version = await add_version(engine, flow, number, source, status or "published")
+    return Published(flow, version, created=True)
+
+
+def encode(definition: object) -> Json:
+    return msgspec.json.encode(definition).decode()
+
+
+async def add_version(
+    engine: Engine, flow: Flow, number: int, source: Json, status: str
+) -> Version:
+    """Add a checked definition under a number that must be free."""
+    taken = [Cond("flow_id", "=", flow.id), Cond("number", "=", number)]
+    if await engine.store.page(Version, taken, limit=1):
+        raise Conflict(f'flow "{flow.name}" already has version {number}; versions never change')
+    version = Version(
+        id=engine.new_id(),
+        flow_id=flow.id,
+        number=number,
+        source=source,
+        status=status,
+        created_at=engine.store.now(),
+    )
+    await engine.write(version)
+    return version
+
+
+async def find_version(engine: Engine, flow: Flow, number: int = 0) -> Version:
+    """A version by its number; without one the newest that is published."""
+    where = [Cond("flow_id", "=", flow.id)]
+    where.append(Cond("number", "=", number) if number else Cond("status", "=", "published"))
+    rows = await engine.store.page(Version, where, order="number", descending=True, limit=1)
+    if not rows:
+        what = f"version {number}" if number else "published version"
+        raise NotFound(f'flow "{flow.name}" has no {what}')
+    return rows[0]
+
+
+def params_used(graph: Graph) -> list[str]:
+    """Names of the run parameters a graph reads, for forms and hints."""
+    names: dict[str, None] = {}
+    for node in graph.nodes.values():
+        refs: list[Any] = [node.delay, node.signal, node.wait_timeout]
+        refs += node.input.values() if isinstance(node.input, dict) else [node.input]
+        for ref in refs:
+            if isinstance(ref, Ref) and ref.root is Root.PARAMS and ref.path:
+                names[str(ref.path[0])] = None
+    return list(names)

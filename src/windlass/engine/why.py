@@ -1,0 +1,116 @@
+"""Why: says in one line what a run waits for, who holds it and until when."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from windlass.engine.engine import Engine
+from windlass.engine.workers import live_workers, serves
+from windlass.model.ids import attempt_id
+from windlass.model.rows import Attempt, Run, Task, read_failure
+from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, RunState, TaskState
+
+_TASKS_MAX = 20
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """Why one task stands where it stands."""
+
+    task: str
+    state: str
+    text: str
+
+
+class Why(msgspec.Struct, frozen=True):
+    line: str
+    reasons: list[Reason] = []
+
+
+async def why(engine: Engine, run: Run) -> Why:
+    """The reason for a run's state, then for each of its open tasks (the first few)."""
+    if run.state in RUN_ENDED:
+        return Why(ended_line(run))
+    async with engine.store.session() as session:
+        tasks = [task for task in await session.open_tasks([run.id]) if not task.total]
+        tasks = [task for task in tasks if task.kind not in ("subflow", "parallel", "foreach")]
+        tasks.sort(key=lambda task: (_ORDER.index(task.state), task.id))
+        shown = tasks[:_TASKS_MAX]
+        held = [attempt_id(t.id, t.attempts) for t in shown if t.state is TaskState.RUNNING]
+        attempts = {row.task_id: row for row in await session.rows(Attempt, held)}
+    reasons = [
+        Reason(task.id, str(task.state), await task_line(engine, task, attempts.get(task.id)))
+        for task in shown
+    ]
+    if not reasons:
+        return Why(f"{run.state}: between two steps; it moves on with the next commit")
+    more = f" (and {len(tasks) - 1} more)" if len(tasks) > 1 else ""
+    prefix = "being cancelled: " if run.state is RunState.CANCELLING else ""
+    return Why(prefix + reasons[0].text + more, reasons)
+
+
+_ORDER: Sequence[TaskState] = (
+    TaskState.RUNNING,
+    TaskState.QUEUED,
+    TaskState.WAITING,
+    TaskState.VERIFYING,
+    TaskState.PENDING,
+)
+
+
+def ended_line(run: Run) -> str:
+    failure = read_failure(run.error)
+    if run.state is RunState.FAILED and failure is not None:
+        return f'failed at "{failure.node}": {failure.message}'
+    if run.failures:
+        return f"{run.state}, with {run.failures} failed tasks on the way"
+    return str(run.state)
+
+
+async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
+    name = f'"{task.node}"' + (f"[{task.idx}]" if task.idx >= 0 else "")
+    now = engine.store.now()
+    match task.state:
+        case TaskState.RUNNING if attempt is not None and attempt.state in ATTEMPT_LIVE:
+            left = (attempt.lease_until - now) / 1000
+            lease = f"lease for {left:.0f} s more" if left > 0 else "lease expired, being taken back"
+            stop = ", asked to stop" if attempt.cancel_at is not None else ""
+            return f"{name} runs on {attempt.worker_id} (attempt {attempt.number}, {lease}{stop})"
+        case TaskState.QUEUED:
+            return f"{name} is queued{await queue_line(engine, task)}"
+        case TaskState.WAITING:
+            return f"{name} {waiting_line(task, now)}"
+        case TaskState.PENDING:
+            return f"{name} waits for other branches to finish"
+        case _:
+            return f"{name} is {task.state}"
+
+
+async def queue_line(engine: Engine, task: Task) -> str:
+    """Why nobody has taken a queued task yet."""
+    transport, _, service = (task.queue or "").partition(":")
+    since = (engine.store.now() - (task.ready_at or task.created_at)) / 1000
+    if transport == "script":
+        return " for a script, and scripts are off; start the server with --allow-scripts"
+    if transport == "local":
+        return f' for local function "{service}" for {since:.0f} s'
+    alive = await live_workers(engine, transport=transport)
+    able = [worker for worker in alive if serves(worker, service)]
+    if not able:
+        return f' for {since:.0f} s: no live {transport} worker serves "{service}"'
+    return f' for {since:.0f} s: all {len(able)} {transport} workers for "{service}" are busy'
+
+
+def waiting_line(task: Task, now: int) -> str:
+    left = f" for {(task.due_at - now) / 1000:.0f} s more" if task.due_at is not None else ""
+    match task.kind:
+        case "timer":
+            return f"sleeps{left}"
+        case "approval":
+            until = f", expires in {(task.due_at - now) / 1000:.0f} s" if task.due_at else ""
+            return f"waits for a person to answer{until}"
+        case "wait":
+            return f'waits for signal "{task.wait_key}"{left}'
+        case _:
+            failure = read_failure(task.error)
+            cause = f" after: {failure.message}" if failure is not None else ""
+            return f"waits{left} before attempt {task.attempts + 1}{cause}"

@@ -1,0 +1,93 @@
+"""Workers: who is there, what they serve, when they were last heard of."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest
+from windlass.model.rows import Worker
+from windlass.ports.store import Cond
+
+_ID_MAX = 200
+
+
+async def register(
+    engine: Engine,
+    worker_id: str,
+    *,
+    transport: str,
+    url: str = "",
+    services: Sequence[str] = (),
+    capacity: int = 0,
+    meta: str = "{}",
+) -> Worker:
+    """Add a worker, or take it back under its old id."""
+    if not worker_id or len(worker_id) > _ID_MAX:
+        raise BadRequest(f"a worker needs an id of 1 to {_ID_MAX} characters")
+    now = engine.store.now()
+    worker = Worker(
+        id=worker_id,
+        url=url,
+        transport=transport,
+        services=msgspec.json.encode(list(services)).decode(),
+        capacity=capacity,
+        meta=meta,
+        registered_at=now,
+        seen_at=now,
+    )
+    await engine.write(worker)
+    return worker
+
+
+async def heartbeat(engine: Engine, worker_id: str, load: int | None = None) -> bool:
+    """Note that a worker is alive; False when nobody of that id ever registered."""
+    worker = await get_worker(engine, worker_id)
+    if worker is None:
+        return False
+    seen = replace(worker, seen_at=engine.store.now(), state="online")
+    if load is not None:
+        seen = replace(seen, load=max(0, load))
+    await engine.write(seen)
+    return True
+
+
+async def get_worker(engine: Engine, worker_id: str) -> Worker | None:
+    async with engine.store.session() as session:
+        rows = await session.rows(Worker, [worker_id])
+    return rows[0] if rows else None
+
+
+async def leave(engine: Engine, worker_id: str) -> bool:
+    """A worker says goodbye."""
+    worker = await get_worker(engine, worker_id)
+    if worker is None:
+        return False
+    await engine.write(replace(worker, state="offline", load=0))
+    return True
+
+
+async def live_workers(
+    engine: Engine, *, transport: str | None = None, ttl_s: float | None = None
+) -> list[Worker]:
+    """Workers heard of within the time-to-live, least loaded first."""
+    ttl = engine.settings.worker_ttl_s if ttl_s is None else ttl_s
+    where = [Cond("seen_at", ">", engine.store.now() - int(ttl * 1000))]
+    where.append(Cond("state", "=", "online"))
+    if transport is not None:
+        where.append(Cond("transport", "=", transport))
+    rows = await engine.store.page(Worker, where, limit=10_000)
+    return sorted(rows, key=lambda worker: (worker.load, worker.id))
+
+
+def serves(worker: Worker, service: str) -> bool:
+    return service in msgspec.json.decode(worker.services, type=list[str])
+
+
+def state_of(engine: Engine, worker: Worker) -> str:
+    """online, late (not heard of within the time-to-live) or offline."""
+    if worker.state != "online":
+        return worker.state
+    age_ms = engine.store.now() - worker.seen_at
+    return "online" if age_ms <= engine.settings.worker_ttl_s * 1000 else "late"
