@@ -106,5 +106,3 @@ class WaitingDemand:
             return self._demand.answer.result()
         self._demand.answer.cancel()
         return []
-
-

@@ -71,5 +71,3 @@ class Feed:
                 waiter.set()
         self.timers.set()
         self.news.set()
-
-

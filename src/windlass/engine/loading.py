@@ -24,9 +24,7 @@ TABLES: dict[str, type[Row]] = {
 }
 
 
-async def load(
-    session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, Need]]
-) -> None:
+async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, Need]]) -> None:
     """Fill the views with what they were asked for and did not have."""
     by_table: defaultdict[type[Row], dict[Any, RunView]] = defaultdict(dict)
     sets: list[tuple[RunView, Need]] = []

@@ -92,8 +92,7 @@ async def find_by_key(engine: Engine, row: Idempotency) -> Run | None:
 async def get_run(engine: Engine, run_id: str) -> Run:
     """A run by its id or a unique beginning of it."""
     if len(run_id) == 36:
-        async with engine.store.session() as session:
-            runs = await session.rows(Run, [run_id])
+        runs = await engine.store.page(Run, [Cond("id", "=", run_id)], limit=1)
     elif len(run_id) < 6:
         raise BadRequest(f'"{run_id}" is too short for a run id; give at least 6 characters')
     else:
@@ -126,10 +125,22 @@ async def wait_run(engine: Engine, run_id: str, wait_s: float) -> Run:
         engine.feed.unwatch(run_id, waiter)
 
 
+async def snapshot(engine: Engine, run_id: str) -> tuple[Run, dict[str, msgspec.Raw]]:
+    """A run and its shared state, as they stood together at one moment."""
+    run = await get_run(engine, run_id)
+    while True:
+        shared = await shared_of(engine, run.id)
+        again = await get_run(engine, run.id)
+        # Every change raises the run's seq, so the same seq around means nothing came between.
+        if again.seq == run.seq:
+            return run, shared
+        run = again
+
+
 async def shared_of(engine: Engine, scope: str) -> dict[str, msgspec.Raw]:
     """The shared keys of a scope."""
-    async with engine.store.session() as session:
-        rows: list[Variable] = await session.variables(scope)
+    where = [Cond("scope", "=", scope)]
+    rows = await engine.store.page(Variable, where, order="key", limit=100_000)
     return {row.key: msgspec.Raw(row.value.encode()) for row in rows}
 
 
@@ -162,5 +173,3 @@ async def redo_preview(engine: Engine, run_id: str, task_id: str | None) -> tupl
         tasks = await session.run_tasks(run_id)
     task = find_task(tasks, task_id, run_id)
     return task, [row.id for row in descendants_of(tasks, task)]
-
-

@@ -72,7 +72,9 @@ async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
     match task.state:
         case TaskState.RUNNING if attempt is not None and attempt.state in ATTEMPT_LIVE:
             left = (attempt.lease_until - now) / 1000
-            lease = f"lease for {left:.0f} s more" if left > 0 else "lease expired, being taken back"
+            lease = (
+                f"lease for {left:.0f} s more" if left > 0 else "lease expired, being taken back"
+            )
             stop = ", asked to stop" if attempt.cancel_at is not None else ""
             return f"{name} runs on {attempt.worker_id} (attempt {attempt.number}, {lease}{stop})"
         case TaskState.QUEUED:

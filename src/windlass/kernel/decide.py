@@ -240,6 +240,4 @@ def _cancel(turn: Turn, event: CancelRequested) -> Decision:
 
 def _retry(turn: Turn, event: RetryRequested) -> Decision:
     task = redo.redo(turn, event.task_id, event.descendants)
-    return _finish(
-        turn, "task.retry_requested", task.id, task.id, descendants=event.descendants
-    )
+    return _finish(turn, "task.retry_requested", task.id, task.id, descendants=event.descendants)

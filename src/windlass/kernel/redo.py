@@ -56,7 +56,7 @@ def find_task(tasks: Sequence[Task], task_id: str | None, run_id: str) -> Task:
 def same_failure(failed: Sequence[Task], task: Task) -> bool:
     """Whether a task belongs to the failure that ended the run: it, or something inside it."""
     last = max(failed, key=lambda row: (row.ended_seq, -row.id.count("~")))
-    return task.id == last.id or task.id.startswith(last.id + "~") and is_failed(task)
+    return task.id == last.id or (task.id.startswith(last.id + "~") and is_failed(task))
 
 
 def is_failed(task: Task) -> bool:
@@ -121,9 +121,7 @@ def scope_is_open(turn: Turn, task: Task) -> bool:
     return turn.task(task.scope).state not in TASK_ENDED
 
 
-def restore_variables(
-    turn: Turn, tasks: Sequence[Task], task: Task, dropped: set[str]
-) -> None:
+def restore_variables(turn: Turn, tasks: Sequence[Task], task: Task, dropped: set[str]) -> None:
     """Set the shared keys of every scope the redo touches to what they were at the task."""
     scopes = {task.scope}
     scope = task.scope

@@ -134,9 +134,7 @@ def fail_scope(turn: Turn, task: Task, failure: Failure) -> None:
     cancel_below(turn, task.scope)
     container = container_of(turn, task)
     if container is None:
-        turn.set_run(
-            state=RunState.FAILED, finished_at=turn.now, error=failure.json(), node=""
-        )
+        turn.set_run(state=RunState.FAILED, finished_at=turn.now, error=failure.json(), node="")
         return
     turn.drop_timer(container.id, "timeout")
     container = turn.task(container.id)

@@ -88,7 +88,6 @@ class Session(Protocol):
 class Store(Protocol):
     """A database that keeps Windlass's tables."""
 
-
     def now(self) -> int:
         """Database time in unix milliseconds; never runs backwards within a process."""
         ...
@@ -107,8 +106,13 @@ class Store(Protocol):
         order: str = "id",
         descending: bool = False,
         limit: int = 100,
+        offset: int = 0,
     ) -> list[R]:
         """Rows that meet all conditions, in the order of one column; a cursor is a condition."""
+        ...
+
+    async def count(self, table: type[R], where: Sequence[Cond] = ()) -> int:
+        """How many rows meet all conditions."""
         ...
 
     async def renew(self, attempts: Sequence[str], lease_until: int) -> dict[str, bool]:

@@ -111,7 +111,7 @@ class PushDispatcher:
 
     def _start(self, worker: Worker) -> None:
         services: list[str] = msgspec.json.decode(worker.services)
-        execute: dict[str, Execute] = {f"push:{name}": self._call(worker, name) for name in services}
+        execute = {f"push:{name}": self._call(worker, name) for name in services}
         if not execute:
             return
         runner = Runner(

@@ -1,4 +1,4 @@
-"""Scripts: a program named in a definition, run on the server. Off unless the operator allows it."""
+"""Scripts: a program named in a definition, run on the server if the operator allows it."""
 
 import asyncio
 import contextlib

@@ -51,20 +51,17 @@ def by_key(table: type[Row]) -> str:
     return " and ".join(f"{name} = ?" for name in table.KEY)
 
 
-def listing(
-    table: type[Row],
-    where: Sequence[Cond],
-    order: str,
-    descending: bool,
-    limit: int,
-    parameter: Callable[[Any], str],
-    any_of: Callable[[str, Any], str],
-) -> str:
-    """A page of rows. Column names are checked against the row type, values are parameters."""
-    known = columns(table)
+Parameter = Callable[[Any], str]
+"""Takes a value, returns the mark that stands for it in the statement."""
+AnyOf = Callable[[str, Any], str]
+"""Takes a column and a list, returns the condition that it is one of them."""
+
+
+def conditions(table: type[Row], where: Sequence[Cond], parameter: Parameter, any_of: AnyOf) -> str:
+    """A `where` clause. Column names are checked against the row type, values are parameters."""
     parts: list[str] = []
     for column, op, value in where:
-        assert column in known, f"{table.TABLE} has no column {column}"
+        assert column in columns(table), f"{table.TABLE} has no column {column}"
         if op in ("null", "not null"):
             parts.append(f"{column} is {op}")
         elif op == "in":
@@ -73,7 +70,11 @@ def listing(
             assert op in _OPS, f"unknown operator {op}"
             escape = " escape '\\'" if op == "like" else ""
             parts.append(f"{column} {op} {parameter(value)}{escape}")
-    assert order in known, f"{table.TABLE} has no column {order}"
-    clause = f" where {' and '.join(parts)}" if parts else ""
+    return f" where {' and '.join(parts)}" if parts else ""
+
+
+def ordering(table: type[Row], order: str, descending: bool, limit: int, offset: int) -> str:
+    assert order in columns(table), f"{table.TABLE} has no column {order}"
     direction = " desc" if descending else ""
-    return f"{select(table)}{clause} order by {order}{direction} limit {int(limit)}"
+    skip = f" offset {int(offset)}" if offset else ""
+    return f" order by {order}{direction} limit {int(limit)}{skip}"

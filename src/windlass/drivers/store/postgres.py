@@ -147,20 +147,19 @@ class PostgresStore:
         order: str = "id",
         descending: bool = False,
         limit: int = 100,
+        offset: int = 0,
     ) -> list[R]:
-        values: list[Any] = []
-
-        def parameter(value: Any) -> str:
-            values.append(value)
-            return f"${len(values)}"
-
-        def any_of(column: str, value: Any) -> str:
-            kind = "bigint[]" if is_number(table, column) else "text[]"
-            return f"{column} = any({parameter(list(value))}::{kind})"
-
-        sql = statements.listing(table, where, order, descending, limit, parameter, any_of)
+        clause, values = _where(table, where)
+        tail = statements.ordering(table, order, descending, limit, offset)
         async with self.connection() as connection:
-            return from_tuples(table, await connection.fetch(sql, *values))
+            rows = await connection.fetch(statements.select(table) + clause + tail, *values)
+        return from_tuples(table, rows)
+
+    async def count(self, table: type[R], where: Sequence[Cond] = ()) -> int:
+        clause, values = _where(table, where)
+        async with self.connection() as connection:
+            sql = f"select count(*) from {table.TABLE}{clause}"
+            return int(await connection.fetchval(sql, *values))
 
     async def renew(self, attempts: Sequence[str], lease_until: int) -> dict[str, bool]:
         sql = (
@@ -180,7 +179,7 @@ class PostgresStore:
     # Other processes
 
     async def notices(self) -> list[str]:
-        """What others announced; an empty list after a break, when anything may have been missed."""
+        """What others announced; an empty list after a break, when much may have been missed."""
         async with self.connection() as connection:
             if time.monotonic() - self._synced[0] > _SYNC_S:
                 await self.sync_clock(connection)
@@ -205,6 +204,20 @@ class PostgresStore:
         if self._listener is not None:
             await self._listener.close()
         await self.pool.close()
+
+
+def _where(table: type[Row], where: Sequence[Cond]) -> tuple[str, list[Any]]:
+    values: list[Any] = []
+
+    def parameter(value: Any) -> str:
+        values.append(value)
+        return f"${len(values)}"
+
+    def any_of(column: str, value: Any) -> str:
+        kind = "bigint[]" if is_number(table, column) else "text[]"
+        return f"{column} = any({parameter(list(value))}::{kind})"
+
+    return statements.conditions(table, where, parameter, any_of), values
 
 
 class PostgresSession:

@@ -28,7 +28,6 @@ R = TypeVar("R", bound=Row)
 T = TypeVar("T")
 
 
-
 def connect(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, isolation_level=None, check_same_thread=False, cached_statements=256
@@ -84,21 +83,21 @@ class SqliteStore:
         order: str = "id",
         descending: bool = False,
         limit: int = 100,
+        offset: int = 0,
     ) -> list[R]:
-        values: list[Any] = []
-
-        def parameter(value: Any) -> str:
-            values.append(_bind(value))
-            return "?"
-
-        def any_of(column: str, value: Any) -> str:
-            return f"{column} in (select value from json_each({parameter(list(value))}))"
-
-        sql = statements.listing(table, where, order, descending, limit, parameter, any_of)
-        tuples = await self._on(
-            self._reader, lambda: self._read.execute(sql, values).fetchall()
+        clause, values = _where(table, where)
+        tail = statements.ordering(table, order, descending, limit, offset)
+        return from_tuples(
+            table, await self._fetch(statements.select(table) + clause + tail, values)
         )
-        return from_tuples(table, tuples)
+
+    async def count(self, table: type[R], where: Sequence[Cond] = ()) -> int:
+        clause, values = _where(table, where)
+        rows = await self._fetch(f"select count(*) from {table.TABLE}{clause}", values)
+        return int(rows[0][0])
+
+    async def _fetch(self, sql: str, values: list[Any]) -> list[Any]:
+        return await self._on(self._reader, lambda: self._read.execute(sql, values).fetchall())
 
     async def renew(self, attempts: Sequence[str], lease_until: int) -> dict[str, bool]:
         sql = (
@@ -147,6 +146,19 @@ class SqliteStore:
     def sql(self, name: str, table: type[Row] | None = None) -> str:
         text = self._queries[name].replace("{skip_locked}", "")
         return text.replace("{columns}", ", ".join(columns(table))) if table else text
+
+
+def _where(table: type[Row], where: Sequence[Cond]) -> tuple[str, list[Any]]:
+    values: list[Any] = []
+
+    def parameter(value: Any) -> str:
+        values.append(_bind(value))
+        return "?"
+
+    def any_of(column: str, value: Any) -> str:
+        return f"{column} in (select value from json_each({parameter(list(value))}))"
+
+    return statements.conditions(table, where, parameter, any_of), values
 
 
 def _bind(value: Any) -> Any:

@@ -17,7 +17,9 @@ class Look:
                 notices = await self._engine.store.notices()
         except TimeoutError:
             notices = []
-        queues = {notice.removeprefix("queue ") for notice in notices if notice.startswith("queue ")}
+        queues = {
+            notice.removeprefix("queue ") for notice in notices if notice.startswith("queue ")
+        }
         self._engine.advance.look_again(queues or None)
         if notices:
             self._engine.feed.wake_all()

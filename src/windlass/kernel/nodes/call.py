@@ -46,9 +46,7 @@ def claim(
         claimed_at=turn.now,
     )
     turn.make(attempt)
-    turn.move(
-        task, TaskState.RUNNING, attempts=number, started_at=task.started_at or turn.now
-    )
+    turn.move(task, TaskState.RUNNING, attempts=number, started_at=task.started_at or turn.now)
     turn.note(attempt=attempt.id, state=str(attempt.state), worker=worker_id)
     if node.timeout_ms:
         turn.set_timer(task.id, "timeout", turn.now + node.timeout_ms)

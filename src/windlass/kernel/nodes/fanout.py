@@ -101,5 +101,3 @@ def make_branch(
             created_at=turn.now,
         )
     )
-
-

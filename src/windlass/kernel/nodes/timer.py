@@ -35,9 +35,7 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
         return
     due_at = turn.now + delay
     turn.make_task(
-        msgspec.structs.replace(
-            task, state=TaskState.WAITING, due_at=due_at, started_at=turn.now
-        )
+        msgspec.structs.replace(task, state=TaskState.WAITING, due_at=due_at, started_at=turn.now)
     )
     turn.set_timer(task.id, "delay", due_at)
 

@@ -1,0 +1,1 @@
+"""What travels between processes: messages and views, as JSON. No I/O."""

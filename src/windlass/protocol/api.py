@@ -1,0 +1,293 @@
+"""The native API's bodies and views: camelCase JSON, times in unix milliseconds."""
+
+from typing import Any
+
+import msgspec
+
+from windlass.protocol.exchange import Wire
+
+Raw = msgspec.Raw
+
+
+class Problem(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """One thing wrong with a definition."""
+
+    path: str
+    reason: str
+    hint: str = ""
+
+
+class ErrorView(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """RFC 9457 problem details."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    retryable: bool = False
+    problems: list[Problem] = []
+
+
+class Page(Wire, frozen=True, kw_only=True):
+    """A page of a list; `next` is the cursor of the one after, None at the end."""
+
+    items: list[Any]
+    next: str | int | None = None
+
+
+# Flows
+
+
+class VersionBody(Wire, frozen=True, kw_only=True):
+    definition: Raw
+    description: str = ""
+    status: str = "published"
+
+
+class PublishedView(Wire, frozen=True, kw_only=True):
+    flow_id: str
+    flow: str
+    version: int
+    version_id: str
+    created: bool
+
+
+class ValidView(Wire, frozen=True, kw_only=True):
+    ok: bool
+    nodes: int
+    params: list[str]
+
+
+class FlowView(Wire, frozen=True, kw_only=True):
+    id: str
+    name: str
+    description: str
+    created_at: int
+    versions: int
+    latest: int
+
+
+class VersionView(Wire, frozen=True, kw_only=True):
+    version_id: str
+    flow: str
+    version: int
+    dialect: str
+    status: str
+    created_at: int
+    definition: Raw
+
+
+# Runs
+
+
+class StartBody(Wire, frozen=True, kw_only=True):
+    flow: str
+    version: int = 0
+    params: dict[str, Raw] = {}
+    tags: dict[str, str] = {}
+    priority: int = 0
+    request_id: str = ""
+
+
+class StartedView(Wire, frozen=True, kw_only=True):
+    id: str
+    flow: str
+    version: int
+    state: str
+    created: bool
+
+
+class RunView(Wire, frozen=True, kw_only=True):
+    id: str
+    flow: str
+    flow_id: str
+    version_id: str
+    version: int | None
+    state: str
+    params: Raw
+    shared: dict[str, Raw] | None
+    error: Raw | None
+    node: str
+    action: str
+    failures: int
+    open: int
+    seq: int
+    generation: int
+    tags: Raw
+    priority: int
+    request_id: str
+    created_at: int
+    started_at: int | None
+    updated_at: int
+    finished_at: int | None
+
+
+class TaskView(Wire, frozen=True, kw_only=True):
+    id: str
+    scope: str
+    node: str
+    kind: str
+    state: str
+    step: int
+    index: int | None
+    queue: str | None
+    attempts: int
+    failures: int
+    moves: int
+    generation: int
+    total: int
+    done: int
+    failed: int
+    input: Raw | None
+    output: Raw | None
+    error: Raw | None
+    action: str
+    wait_key: str | None
+    created_at: int
+    started_at: int | None
+    finished_at: int | None
+    due_at: int | None
+
+
+class AttemptView(Wire, frozen=True, kw_only=True):
+    id: str
+    task_id: str
+    number: int
+    state: str
+    queue: str
+    worker_id: str
+    worker_url: str
+    lease_until: int
+    cancel_requested_at: int | None
+    claimed_at: int
+    started_at: int | None
+    finished_at: int | None
+    error: Raw | None
+    log: str | None
+
+
+class EventView(Wire, frozen=True, kw_only=True):
+    seq: int
+    type: str
+    task_id: str | None
+    at: int
+    data: Raw
+
+
+class ReasonView(Wire, frozen=True, kw_only=True):
+    task: str
+    state: str
+    text: str
+
+
+class WhyView(Wire, frozen=True, kw_only=True):
+    line: str
+    reasons: list[ReasonView]
+
+
+class CancelBody(Wire, frozen=True, kw_only=True):
+    reason: str = ""
+
+
+class SignalBody(Wire, frozen=True, kw_only=True):
+    key: str
+    value: Raw
+
+
+class RetryBody(Wire, frozen=True, kw_only=True, rename={"from_": "from", "dry_run": "dryRun"}):
+    task: str | None = None
+    from_: bool = False
+    dry_run: bool = False
+
+
+class RetryView(Wire, frozen=True, kw_only=True):
+    task: str
+    redone: list[str]
+
+
+class BulkBody(Wire, frozen=True, kw_only=True):
+    action: str
+    q: str
+    dry_run: bool = False
+
+
+class BulkFailure(Wire, frozen=True, kw_only=True):
+    id: str
+    detail: str
+
+
+class BulkView(Wire, frozen=True, kw_only=True):
+    matched: int
+    done: int
+    failed: list[BulkFailure]
+
+
+# People, workers, tokens, the server itself
+
+
+class CheckpointView(Wire, frozen=True, kw_only=True):
+    id: str
+    run_id: str
+    task_id: str
+    flow: str
+    node: str
+    kind: str
+    state: str
+    prompt: str
+    show: Raw | None
+    answer: Raw | None
+    note: str
+    answered_by: str
+    created_at: int
+    expires_at: int | None
+    answered_at: int | None
+
+
+class AnswerBody(Wire, frozen=True, kw_only=True):
+    answer: Any
+    note: str = ""
+
+
+class WorkerView(Wire, frozen=True, kw_only=True):
+    id: str
+    transport: str
+    url: str
+    services: list[str]
+    capacity: int
+    load: int
+    held: int
+    state: str
+    registered_at: int
+    seen_at: int
+
+
+class TokenBody(Wire, frozen=True, kw_only=True):
+    name: str
+    role: str
+    expires_in_s: int | None = None
+
+
+class TokenMadeView(Wire, frozen=True, kw_only=True):
+    id: str
+    token: str
+
+
+class TokenView(Wire, frozen=True, kw_only=True):
+    id: str
+    name: str
+    role: str
+    created_at: int
+    expires_at: int | None
+    revoked_at: int | None
+
+
+class InfoView(Wire, frozen=True, kw_only=True):
+    version: str
+    store: str
+    lease_s: float
+    auth: bool
+    roles: list[str]
+
+
+class OkView(Wire, frozen=True, kw_only=True):
+    ok: bool = True

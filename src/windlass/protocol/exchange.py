@@ -1,0 +1,102 @@
+"""What a pull worker and the server tell each other: one message each way, as JSON.
+
+An exchange hands in results, renews leases, says how many attempts the worker can take, and brings
+back attempts and everything the worker should know about those it holds.
+"""
+
+from typing import Any
+
+import msgspec
+
+WORKERS_PATH = "/api/v1/workers"
+
+RESULTS_MAX = 200
+"""Results in one exchange; more wait for the next."""
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Base of the messages: camelCase on the wire, unknown fields ignored."""
+
+
+class Registration(Wire, frozen=True, kw_only=True):
+    """Who a worker is and what it serves."""
+
+    id: str
+    transport: str
+    services: list[str]
+    capacity: int
+    url: str = ""
+    meta: dict[str, Any] = {}
+
+
+class Registered(Wire, frozen=True, kw_only=True):
+    """How long the server's leases last and how often it wants to hear from the worker."""
+
+    lease_s: float = 30.0
+    heartbeat_s: float = 5.0
+
+
+class Fault(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """Why an attempt brought no result."""
+
+    kind: str
+    """`failed`, `fatal` (never retried), `timeout`, or `cancelled` (given back)."""
+    message: str
+    retry_after_ms: int | None = None
+
+
+class Result(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """How one attempt ended: with an output or with an error."""
+
+    attempt_id: str
+    token: str | int
+    output: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: Fault | msgspec.UnsetType = msgspec.UNSET
+    log: str = ""
+
+
+class Exchange(Wire, frozen=True, kw_only=True):
+    """From the worker: what it finished, what it still holds, and what it can take."""
+
+    services: list[str]
+    slots: int = 0
+    wait_ms: int = 0
+    results: list[Result] = []
+    renew: list[str] = []
+    load: int = 0
+
+
+class Receipt(Wire, frozen=True, kw_only=True):
+    """What became of one result: `accepted`, `duplicate` or `stale`."""
+
+    attempt_id: str
+    status: str
+    detail: str = ""
+
+
+class Assigned(Wire, frozen=True, kw_only=True):
+    """One attempt, under a lease that starts when the server answers."""
+
+    attempt_id: str
+    token: str | int
+    run_id: str
+    task_id: str
+    node: str
+    number: int
+    service: str
+    input: msgspec.Raw
+    params: msgspec.Raw
+    lease_s: float = 30.0
+    timeout_ms: int = 0
+
+
+class Reply(Wire, frozen=True, kw_only=True):
+    """From the server: receipts, new attempts, and news of those the worker holds."""
+
+    results: list[Receipt] = []
+    attempts: list[Assigned] = []
+    cancel: list[str] = []
+    """Asked to stop, still held."""
+    lost: list[str] = []
+    """No longer held: stop, do not report."""
+    known: bool = True

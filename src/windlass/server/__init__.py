@@ -1,0 +1,1 @@
+"""HTTP over the engine: the native API, compatible surfaces, event streams, metrics."""

@@ -1,0 +1,1 @@
+"""The native API under /api/v1."""

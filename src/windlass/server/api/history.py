@@ -1,0 +1,186 @@
+"""What happened in a run: its tasks, attempts and events, as pages or as a stream."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest
+from windlass.model.rows import Attempt, Event, Run, Task
+from windlass.model.states import RUN_ENDED, TASK_ENDED, TaskState
+from windlass.ports.store import Cond
+from windlass.protocol.api import AttemptView, EventView, Page, TaskView
+from windlass.server.api.flows import engine_of
+from windlass.server.api.runs import find
+from windlass.server.http import raw, reply, whole_number
+from windlass.server.routes import Route
+
+_KEEPALIVE_S = 15.0
+_EVENTS_MAX = 1000
+
+
+async def list_tasks(request: Request) -> Response:
+    """Tasks of a run by place, all or only those in some states."""
+    engine = engine_of(request)
+    run = await find(request)
+    limit = whole_number(request, "limit", 200, 2000)
+    where = [Cond("id", ">", f"{run.id}~"), Cond("id", "<", f"{run.id}\x7f")]
+    if cursor := request.query_params.get("cursor"):
+        where.append(Cond("id", ">", cursor))
+    if states := request.query_params.get("state"):
+        known = {str(state) for state in TaskState}
+        for state in states.split(","):
+            if state not in known:
+                raise BadRequest(f'no task state "{state}"')
+        where.append(Cond("state", "in", tuple(states.split(","))))
+    rows = await engine.store.page(Task, where, limit=limit + 1)
+    items = [task_view(row) for row in rows[:limit]]
+    return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+
+
+def task_view(task: Task) -> TaskView:
+    return TaskView(
+        id=task.id,
+        scope=task.scope,
+        node=task.node,
+        kind=task.kind,
+        state=str(task.state),
+        step=task.step,
+        index=task.idx if task.idx >= 0 else None,
+        queue=task.queue,
+        attempts=task.attempts,
+        failures=task.failures,
+        moves=task.moves,
+        generation=task.generation,
+        total=task.total,
+        done=task.made - task.open if task.state not in TASK_ENDED else task.made,
+        failed=task.failed,
+        input=raw(task.input),
+        output=raw(task.output),
+        error=raw(task.error),
+        action=task.action,
+        wait_key=task.wait_key,
+        created_at=task.created_at,
+        started_at=task.started_at,
+        finished_at=task.finished_at,
+        due_at=task.due_at,
+    )
+
+
+async def list_attempts(request: Request) -> Response:
+    """Attempts of a run, or of one of its tasks."""
+    engine = engine_of(request)
+    run = await find(request)
+    limit = whole_number(request, "limit", 200, 2000)
+    place = request.query_params.get("task") or run.id
+    mark = "@" if "~" in place else "~"
+    where = [Cond("id", ">", place + mark), Cond("id", "<", place + chr(ord(mark) + 1))]
+    if cursor := request.query_params.get("cursor"):
+        where.append(Cond("id", ">", cursor))
+    rows = await engine.store.page(Attempt, where, limit=limit + 1)
+    items = [attempt_view(row) for row in rows[:limit]]
+    return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+
+
+def attempt_view(attempt: Attempt) -> AttemptView:
+    return AttemptView(
+        id=attempt.id,
+        task_id=attempt.task_id,
+        number=attempt.number,
+        state=str(attempt.state),
+        queue=attempt.queue,
+        worker_id=attempt.worker_id,
+        worker_url=attempt.worker_url,
+        lease_until=attempt.lease_until,
+        cancel_requested_at=attempt.cancel_at,
+        claimed_at=attempt.claimed_at,
+        started_at=attempt.started_at,
+        finished_at=attempt.finished_at,
+        error=raw(attempt.error),
+        log=attempt.log,
+    )
+
+
+async def list_events(request: Request) -> Response:
+    """Events of a run after a number: a page of JSON, or a stream if the caller asks for one."""
+    engine = engine_of(request)
+    run = await find(request)
+    after = whole_number(request, "after", 0, 2**53)
+    if "text/event-stream" in request.headers.get("accept", ""):
+        resume = request.headers.get("last-event-id", "")
+        after = int(resume) if resume.isdecimal() else after
+        return StreamingResponse(
+            stream(engine, run.id, after),
+            media_type="text/event-stream",
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )
+    limit = whole_number(request, "limit", 500, _EVENTS_MAX)
+    rows = await events_after(engine, run.id, after, limit + 1)
+    items = [event_view(row) for row in rows[:limit]]
+    return reply(Page(items=items, next=rows[limit - 1].seq if len(rows) > limit else None))
+
+
+async def events_after(engine: Engine, run_id: str, after: int, limit: int) -> list[Event]:
+    where = [Cond("run_id", "=", run_id), Cond("seq", ">", after)]
+    return await engine.store.page(Event, where, order="seq", limit=limit)
+
+
+def event_view(event: Event) -> EventView:
+    return EventView(
+        seq=event.seq,
+        type=event.type,
+        task_id=event.task_id,
+        at=event.at,
+        data=msgspec.Raw(event.data.encode()),
+    )
+
+
+async def stream(engine: Engine, run_id: str, after: int) -> AsyncIterator[bytes]:
+    """Server-sent events by `seq`: what is there, then what comes, until the run has ended."""
+    waiter = engine.feed.watch(run_id)
+    idle_s = 0.0
+    try:
+        while True:
+            waiter.clear()
+            rows = await events_after(engine, run_id, after, _EVENTS_MAX)
+            for row in rows:
+                after = row.seq
+                yield sse(str(row.seq), row.type, msgspec.json.encode(event_view(row)))
+            if len(rows) == _EVENTS_MAX:
+                continue
+            if not rows and await has_ended(engine, run_id, after):
+                yield sse(str(after), "end", b"{}")
+                return
+            if rows:
+                idle_s = 0.0
+                continue
+            try:
+                await asyncio.wait_for(waiter.wait(), engine.settings.look_s)
+            except TimeoutError:
+                idle_s += engine.settings.look_s
+                if idle_s >= _KEEPALIVE_S:
+                    idle_s = 0.0
+                    yield b": still here\n\n"
+    finally:
+        engine.feed.unwatch(run_id, waiter)
+
+
+async def has_ended(engine: Engine, run_id: str, seq: int) -> bool:
+    async with engine.store.session() as session:
+        rows = await session.rows(Run, [run_id])
+    return not rows or (rows[0].state in RUN_ENDED and rows[0].seq <= seq)
+
+
+def sse(id_: str, event: str, data: bytes) -> bytes:
+    return b"id: %s\nevent: %s\ndata: %s\n\n" % (id_.encode(), event.encode(), data)
+
+
+_ONE = "/api/v1/runs/{id}"
+ROUTES = [
+    Route("GET", f"{_ONE}/tasks", list_tasks, gives=Page, query=("state", "limit", "cursor")),
+    Route("GET", f"{_ONE}/attempts", list_attempts, gives=Page, query=("task", "limit", "cursor")),
+    Route("GET", f"{_ONE}/events", list_events, gives=Page, query=("after", "limit")),
+]

@@ -1,0 +1,214 @@
+"""Runs: start, list, read, steer."""
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.engine import flows, runs
+from windlass.engine.engine import Engine
+from windlass.engine.filters import run_conditions
+from windlass.engine.why import why
+from windlass.model.errors import BadRequest, NotFound, WindlassError
+from windlass.model.rows import Flow, Run, Version
+from windlass.ports.store import Cond
+from windlass.protocol.api import (
+    BulkBody,
+    BulkFailure,
+    BulkView,
+    CancelBody,
+    OkView,
+    Page,
+    ReasonView,
+    RetryBody,
+    RetryView,
+    RunView,
+    SignalBody,
+    StartBody,
+    StartedView,
+    WhyView,
+)
+from windlass.server.api.flows import engine_of
+from windlass.server.http import raw, read_json, reply, whole_number
+from windlass.server.routes import Route
+
+_BULK_MAX = 10_000
+
+
+async def start(request: Request) -> Response:
+    """Start a run; with an Idempotency-Key or requestId the same call twice starts one."""
+    body = await read_json(request, StartBody)
+    engine = engine_of(request)
+    flow = await flows.find_flow(engine, body.flow)
+    version = await flows.find_version(engine, flow, body.version)
+    started = await runs.start_run(
+        engine,
+        flow,
+        version,
+        msgspec.json.encode(body.params).decode(),
+        key=request.headers.get("idempotency-key") or body.request_id,
+        tags=msgspec.json.encode(body.tags).decode(),
+        priority=body.priority,
+    )
+    return started_view(started, version)
+
+
+def started_view(started: runs.Started, version: Version) -> Response:
+    run = started.run
+    view = StartedView(
+        id=run.id,
+        flow=run.flow_name,
+        version=version.number,
+        state=str(run.state),
+        created=started.created,
+    )
+    return reply(view, 202, {"Location": f"/api/v1/runs/{run.id}"})
+
+
+async def list_runs(request: Request) -> Response:
+    """Runs, newest first, by the filter grammar."""
+    engine = engine_of(request)
+    limit = whole_number(request, "limit", 50, 500)
+    where = run_conditions(request.query_params.get("q", ""), engine.store.now())
+    if cursor := request.query_params.get("cursor"):
+        where.append(Cond("id", "<", cursor))
+    rows = await engine.store.page(Run, where, descending=True, limit=limit + 1)
+    items = [run_view(row) for row in rows[:limit]]
+    return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+
+
+async def get_run(request: Request) -> Response:
+    """One run with its shared state; `waitMs` waits for its end that long."""
+    engine = engine_of(request)
+    run = await find(request)
+    wait_ms = whole_number(request, "waitMs", 0, 60_000)
+    if wait_ms:
+        run = await runs.wait_run(engine, run.id, wait_ms / 1000)
+    run, shared = await runs.snapshot(engine, run.id)
+    version = await engine.store.page(Version, [Cond("id", "=", run.version_id)], limit=1)
+    return reply(run_view(run, shared, version[0].number if version else None))
+
+
+def run_view(
+    run: Run, shared: dict[str, msgspec.Raw] | None = None, version: int | None = None
+) -> RunView:
+    return RunView(
+        id=run.id,
+        flow=run.flow_name,
+        flow_id=run.flow_id,
+        version_id=run.version_id,
+        version=version,
+        state=str(run.state),
+        params=msgspec.Raw(run.params.encode()),
+        shared=shared,
+        error=raw(run.error),
+        node=run.node,
+        action=run.action,
+        failures=run.failures,
+        open=run.open,
+        seq=run.seq,
+        generation=run.generation,
+        tags=msgspec.Raw(run.tags.encode()),
+        priority=run.priority,
+        request_id=run.request_id,
+        created_at=run.created_at,
+        started_at=run.started_at,
+        updated_at=run.updated_at,
+        finished_at=run.finished_at,
+    )
+
+
+async def find(request: Request) -> Run:
+    """The run a path names, by its id or the beginning of it."""
+    return await runs.get_run(engine_of(request), request.path_params["id"])
+
+
+async def get_why(request: Request) -> Response:
+    """Why the run stands where it stands, in one line, and task by task."""
+    found = await why(engine_of(request), await find(request))
+    reasons = [ReasonView(task=r.task, state=r.state, text=r.text) for r in found.reasons]
+    return reply(WhyView(line=found.line, reasons=reasons))
+
+
+async def cancel(request: Request) -> Response:
+    """Ask a run to stop: what waits ends now, what runs is told and given a moment."""
+    body = await read_json(request, CancelBody)
+    await runs.cancel(engine_of(request), (await find(request)).id, body.reason)
+    return reply(OkView(), 202)
+
+
+async def signal(request: Request) -> Response:
+    """Set a shared key from outside; waits for it go on."""
+    body = await read_json(request, SignalBody)
+    run = await find(request)
+    await runs.signal(engine_of(request), run.id, body.key, bytes(body.value).decode())
+    return reply(OkView())
+
+
+async def retry(request: Request) -> Response:
+    """Do a failed task again, or (`from`) a task and all that came after it."""
+    body = await read_json(request, RetryBody)
+    engine = engine_of(request)
+    run = await find(request)
+    task, redone = await runs.redo_preview(engine, run.id, body.task)
+    if not body.dry_run:
+        await runs.retry(engine, run.id, body.task and task.id, body.from_)
+    shown = redone if body.from_ else [task.id]
+    return reply(RetryView(task=task.id, redone=shown), 200 if body.dry_run else 202)
+
+
+async def rerun(request: Request) -> Response:
+    """Start a new run of the same version with the same parameters."""
+    engine = engine_of(request)
+    run = await find(request)
+    async with engine.store.session() as session:
+        flow = await session.rows(Flow, [run.flow_id])
+        version = await session.rows(Version, [run.version_id])
+    if not flow or not version:
+        raise NotFound(f"run {run.id} is of a version that is gone")
+    key = request.headers.get("idempotency-key", "")
+    started = await runs.start_run(
+        engine, flow[0], version[0], run.params, key=key, tags=run.tags, priority=run.priority
+    )
+    return started_view(started, version[0])
+
+
+async def bulk(request: Request) -> Response:
+    """Cancel or retry every run a filter matches; `dryRun` only counts them."""
+    body = await read_json(request, BulkBody)
+    engine = engine_of(request)
+    if body.action not in ("cancel", "retry"):
+        raise BadRequest(f'no bulk action "{body.action}"; there are cancel and retry')
+    if not body.q.strip():
+        raise BadRequest("a bulk action needs a filter; status:* would be everything")
+    where = run_conditions(body.q, engine.store.now())
+    rows = await engine.store.page(Run, where, descending=True, limit=_BULK_MAX)
+    done, failed = 0, list[BulkFailure]()
+    for row in rows if not body.dry_run else ():
+        try:
+            await act(engine, row.id, body.action)
+            done += 1
+        except WindlassError as error:
+            failed.append(BulkFailure(id=row.id, detail=str(error)))
+    return reply(BulkView(matched=len(rows), done=done, failed=failed))
+
+
+async def act(engine: Engine, run_id: str, action: str) -> None:
+    if action == "cancel":
+        await runs.cancel(engine, run_id, "bulk")
+    else:
+        await runs.retry(engine, run_id, None, descendants=False)
+
+
+_AT = "/api/v1/runs"
+_ONE = _AT + "/{id}"
+ROUTES = [
+    Route("POST", _AT, start, "operator", StartBody, StartedView, 202),
+    Route("GET", _AT, list_runs, gives=Page, query=("q", "limit", "cursor")),
+    Route("POST", f"{_AT}/bulk", bulk, "operator", BulkBody, BulkView),
+    Route("GET", _ONE, get_run, gives=RunView, query=("waitMs",)),
+    Route("GET", f"{_ONE}/why", get_why, gives=WhyView),
+    Route("POST", f"{_ONE}/cancel", cancel, "operator", CancelBody, OkView, 202),
+    Route("POST", f"{_ONE}/signal", signal, "operator", SignalBody, OkView),
+    Route("POST", f"{_ONE}/retry", retry, "operator", RetryBody, RetryView, 202),
+    Route("POST", f"{_ONE}/rerun", rerun, "operator", None, StartedView, 202),
+]

@@ -1,0 +1,109 @@
+"""The server itself: tokens, information, health, metrics, the API's own description."""
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from windlass import __version__
+from windlass.model.errors import Unavailable
+from windlass.model.rows import Token
+from windlass.ports.store import Cond
+from windlass.protocol.api import (
+    InfoView,
+    OkView,
+    Page,
+    TokenBody,
+    TokenMadeView,
+    TokenView,
+)
+from windlass.server.api.flows import engine_of
+from windlass.server.auth import ROLES, Auth
+from windlass.server.http import read_json, reply, whole_number
+from windlass.server.routes import Route
+
+
+def auth_of(request: Request) -> Auth:
+    auth: Auth = request.app.state.auth
+    return auth
+
+
+async def create_token(request: Request) -> Response:
+    """Make a token; its text is shown this once."""
+    body = await read_json(request, TokenBody)
+    token, text = await auth_of(request).create(body.name, body.role, body.expires_in_s)
+    return reply(TokenMadeView(id=token.id, token=text), 201)
+
+
+async def list_tokens(request: Request) -> Response:
+    """Tokens, newest first, without their texts."""
+    limit = whole_number(request, "limit", 100, 500)
+    where = []
+    if cursor := request.query_params.get("cursor"):
+        where.append(Cond("id", "<", cursor))
+    rows = await engine_of(request).store.page(Token, where, descending=True, limit=limit + 1)
+    items = [
+        TokenView(
+            id=row.id,
+            name=row.name,
+            role=row.role,
+            created_at=row.created_at,
+            expires_at=row.expires_at,
+            revoked_at=row.revoked_at,
+        )
+        for row in rows[:limit]
+    ]
+    return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+
+
+async def revoke_token(request: Request) -> Response:
+    """Make a token useless."""
+    await auth_of(request).revoke(request.path_params["id"])
+    return reply(OkView())
+
+
+async def info(request: Request) -> Response:
+    """What this server is."""
+    engine = engine_of(request)
+    view = InfoView(
+        version=__version__,
+        store=type(engine.store).__name__.removesuffix("Store").lower(),
+        lease_s=engine.settings.lease_s,
+        auth=auth_of(request).required,
+        roles=list(ROLES),
+    )
+    return reply(view)
+
+
+async def healthz(request: Request) -> Response:
+    """Alive: this process answers."""
+    return PlainTextResponse("ok\n")
+
+
+async def readyz(request: Request) -> Response:
+    """Ready: the database answers too."""
+    try:
+        await engine_of(request).store.query("next_due")
+    except Unavailable as error:
+        return PlainTextResponse(f"not ready: {error}\n", 503)
+    return PlainTextResponse("ready\n")
+
+
+async def metrics(request: Request) -> Response:
+    """Prometheus metrics."""
+    return PlainTextResponse(await request.app.state.metrics.text(engine_of(request)))
+
+
+async def openapi(request: Request) -> Response:
+    """The OpenAPI 3.1 description of this API."""
+    return reply(request.app.state.openapi)
+
+
+ROUTES = [
+    Route("POST", "/api/v1/tokens", create_token, "admin", TokenBody, TokenMadeView, 201),
+    Route("GET", "/api/v1/tokens", list_tokens, "admin", gives=Page, query=("limit", "cursor")),
+    Route("DELETE", "/api/v1/tokens/{id}", revoke_token, "admin", None, OkView),
+    Route("GET", "/api/v1/info", info, None, gives=InfoView),
+    Route("GET", "/api/v1/openapi.json", openapi, None),
+    Route("GET", "/healthz", healthz, None),
+    Route("GET", "/readyz", readyz, None),
+    Route("GET", "/metrics", metrics, "viewer"),
+]

@@ -1,0 +1,190 @@
+"""Workers: register, exchange work for results, list."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.engine import workers
+from windlass.engine.attempts import Attempts
+from windlass.engine.engine import Engine
+from windlass.model.assignment import Assignment
+from windlass.model.errors import BadRequest, NotFound, StaleLease
+from windlass.model.rows import Failure, Worker
+from windlass.ports.store import Cond
+from windlass.protocol.api import OkView, Page, WorkerView
+from windlass.protocol.exchange import (
+    Assigned,
+    Exchange,
+    Receipt,
+    Registered,
+    Registration,
+    Reply,
+    Result,
+)
+from windlass.server.api.flows import engine_of
+from windlass.server.http import read_json, reply, whole_number
+from windlass.server.push_urls import check_push_url
+from windlass.server.routes import Route
+
+_WAIT_S_MAX = 60.0
+_SLOTS_MAX = 1000
+_KINDS = ("failed", "fatal", "timeout", "cancelled")
+
+
+async def register(request: Request) -> Response:
+    """Add a worker, or take it back under its old id."""
+    body = await read_json(request, Registration)
+    engine = engine_of(request)
+    if body.transport not in ("pull", "push"):
+        raise BadRequest(f'transport "{body.transport}" is neither "pull" nor "push"')
+    if body.transport == "push":
+        check_push_url(body.url, request.app.state.push_allow)
+    await workers.register(
+        engine,
+        body.id,
+        transport=body.transport,
+        url=body.url,
+        services=body.services,
+        capacity=body.capacity,
+        meta=msgspec.json.encode(body.meta).decode(),
+    )
+    request.app.state.workers_changed()
+    settings = engine.settings
+    heartbeat_s = min(settings.worker_ttl_s, settings.lease_s) / 3
+    return reply(Registered(lease_s=settings.lease_s, heartbeat_s=heartbeat_s))
+
+
+async def exchange(request: Request) -> Response:
+    """Take results, renew leases and hand out attempts, in one commit where that can be."""
+    body = await read_json(request, Exchange)
+    worker_id = request.path_params["id"]
+    attempts = attempts_of(request)
+    known = await request.app.state.presence.seen(worker_id, body.load)
+    queues = [f"pull:{service}" for service in body.services]
+    slots = min(body.slots, _SLOTS_MAX)
+    # Demand is stated before the results are handed in: what they make ready is then leased here.
+    waiting = attempts.want(worker_id, queues, slots) if slots > 0 and queues else None
+    try:
+        receipts = await asyncio.gather(*(report(attempts, result) for result in body.results))
+        held = await attempts.renew(body.renew) if body.renew else {}
+        given: Sequence[Assignment] = []
+        if waiting is not None:
+            told = bool(receipts) or bool(body.renew)
+            wait_s = 0.0 if told else min(body.wait_ms / 1000, _WAIT_S_MAX)
+            given = await wait_for(waiting.assignments(), wait_s)
+    except BaseException:
+        for lost in waiting.withdraw() if waiting is not None else ():
+            attempts.give_back(lost.attempt_id)
+        raise
+    given = given or (waiting.withdraw() if waiting is not None else [])
+    answer = Reply(
+        results=list(receipts),
+        attempts=[await assigned(attempts, row) for row in given],
+        cancel=[attempt for attempt, asked in held.items() if asked],
+        lost=[attempt for attempt in body.renew if attempt not in held],
+        known=known,
+    )
+    if given and await request.is_disconnected():
+        for row in given:
+            attempts.give_back(row.attempt_id)
+    return reply(answer)
+
+
+def attempts_of(request: Request) -> Attempts:
+    attempts: Attempts = request.app.state.attempts
+    return attempts
+
+
+async def wait_for(coming: Awaitable[list[Assignment]], wait_s: float) -> list[Assignment]:
+    try:
+        async with asyncio.timeout(wait_s):
+            return await coming
+    except TimeoutError:
+        return []
+
+
+async def report(attempts: Attempts, result: Result) -> Receipt:
+    """Hand in one result; a stale one is told so and changes nothing."""
+    attempt_id = result.attempt_id
+    try:
+        await attempts.check_token(attempt_id, str(result.token))
+        if isinstance(result.error, msgspec.UnsetType):
+            given = result.output
+            output = "null" if isinstance(given, msgspec.UnsetType) else bytes(given).decode()
+            status = await attempts.succeeded(attempt_id, output, result.log or None)
+        else:
+            fault = result.error
+            kind = fault.kind if fault.kind in _KINDS else "failed"
+            failure = Failure(kind, fault.message, retry_after_ms=fault.retry_after_ms)
+            status = await attempts.failed(attempt_id, failure, result.log or None)
+        return Receipt(attempt_id=attempt_id, status=status)
+    except (StaleLease, NotFound) as error:
+        return Receipt(attempt_id=attempt_id, status="stale", detail=str(error))
+
+
+async def assigned(attempts: Attempts, row: Assignment) -> Assigned:
+    return Assigned(
+        attempt_id=row.attempt_id,
+        token=await attempts.token(row.attempt_id),
+        run_id=row.run_id,
+        task_id=row.task_id,
+        node=row.node,
+        number=row.number,
+        service=row.service,
+        input=msgspec.Raw(row.input.encode()),
+        params=msgspec.Raw(row.params.encode()),
+        lease_s=attempts.lease_s,
+        timeout_ms=row.timeout_ms,
+    )
+
+
+async def leave(request: Request) -> Response:
+    """A worker says goodbye; it gets no more work."""
+    worker_id = request.path_params["id"]
+    if not await workers.leave(engine_of(request), worker_id):
+        raise NotFound(f'no worker "{worker_id}"')
+    request.app.state.presence.forget(worker_id)
+    request.app.state.workers_changed()
+    return reply(OkView())
+
+
+async def list_workers(request: Request) -> Response:
+    """Workers by id, with what each holds and when it was last heard of."""
+    engine = engine_of(request)
+    limit = whole_number(request, "limit", 100, 1000)
+    where = []
+    if cursor := request.query_params.get("cursor"):
+        where.append(Cond("id", ">", cursor))
+    rows = await engine.store.page(Worker, where, limit=limit + 1)
+    held = {row["worker_id"]: row["n"] for row in await engine.store.query("count_held")}
+    items = [worker_view(engine, row, held.get(row.id, 0)) for row in rows[:limit]]
+    if state := request.query_params.get("state"):
+        items = [item for item in items if item.state == state]
+    return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+
+
+def worker_view(engine: Engine, row: Worker, held: int) -> WorkerView:
+    return WorkerView(
+        id=row.id,
+        transport=row.transport,
+        url=row.url,
+        services=msgspec.json.decode(row.services),
+        capacity=row.capacity,
+        load=row.load,
+        held=held,
+        state=workers.state_of(engine, row),
+        registered_at=row.registered_at,
+        seen_at=row.seen_at,
+    )
+
+
+_AT = "/api/v1/workers"
+ROUTES = [
+    Route("POST", _AT, register, "worker", Registration, Registered),
+    Route("POST", _AT + "/{id}/exchange", exchange, "worker", Exchange, Reply),
+    Route("DELETE", _AT + "/{id}", leave, "worker", None, OkView),
+    Route("GET", _AT, list_workers, gives=Page, query=("state", "limit", "cursor")),
+]

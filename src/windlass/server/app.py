@@ -1,0 +1,57 @@
+"""The web application: every route over one engine."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+from starlette.applications import Starlette
+
+from windlass.engine.attempts import Attempts
+from windlass.engine.engine import Engine
+from windlass.server.api import flows, history, inbox, runs, system, workers
+from windlass.server.auth import Auth
+from windlass.server.compat.pocketflow import routes as pocketflow
+from windlass.server.metrics import Metrics
+from windlass.server.openapi import openapi
+from windlass.server.presence import Presence
+from windlass.server.push_urls import LOOPBACK
+from windlass.server.routes import Route, serve
+
+NATIVE: Sequence[Route] = [
+    *flows.ROUTES,
+    *runs.ROUTES,
+    *history.ROUTES,
+    *workers.ROUTES,
+    *inbox.ROUTES,
+    *system.ROUTES,
+]
+
+
+class AppOptions(msgspec.Struct, frozen=True):
+    """What an operator can set about the HTTP side."""
+
+    auth_required: bool = True
+    admin_token: str = ""
+    push_allow: tuple[str, ...] = LOOPBACK
+    body_bytes_max: int = 16 * 1024 * 1024
+
+
+def create_app(
+    engine: Engine,
+    attempts: Attempts,
+    options: AppOptions,
+    *,
+    workers_changed: Callable[[], None] = lambda: None,
+) -> Starlette:
+    """An ASGI application; whoever runs it also keeps the engine running."""
+    routes = [*NATIVE, *pocketflow.ROUTES]
+    app = Starlette(routes=[serve(route) for route in routes])
+    app.state.engine = engine
+    app.state.attempts = attempts
+    app.state.auth = Auth(engine, required=options.auth_required, admin_token=options.admin_token)
+    app.state.metrics = Metrics()
+    app.state.presence = Presence(engine)
+    app.state.push_allow = options.push_allow
+    app.state.body_bytes_max = options.body_bytes_max
+    app.state.workers_changed = workers_changed
+    app.state.openapi = openapi(NATIVE)
+    return app

@@ -1,0 +1,125 @@
+"""Who may do what: bearer tokens with roles, kept as hashes.
+
+A viewer reads, an operator also steers runs and publishes flows, a worker registers and reports,
+an admin does everything. Without tokens (development, on loopback) everybody is an admin, but only
+for requests a browser would not send on behalf of a foreign page.
+"""
+
+import hmac
+import secrets
+from hashlib import sha256
+
+from msgspec.structs import replace
+from starlette.requests import Request
+
+from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest, Denied, NotFound, Unauthorized
+from windlass.model.rows import Token
+from windlass.ports.store import Cond
+
+ROLES = ("viewer", "operator", "worker", "admin")
+_GRANTS = {
+    "viewer": frozenset({"viewer"}),
+    "operator": frozenset({"viewer", "operator"}),
+    "worker": frozenset({"viewer", "worker"}),
+    "admin": frozenset(ROLES),
+}
+_CACHE_MS = 5_000
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+class Who:
+    """The caller: a name for the record, and what it may do."""
+
+    def __init__(self, name: str, role: str) -> None:
+        self.name = name
+        self.role = role
+
+    def may(self, role: str) -> bool:
+        return role in _GRANTS[self.role]
+
+
+class Auth:
+    """Checks tokens; remembers each for a few seconds."""
+
+    def __init__(self, engine: Engine, *, required: bool, admin_token: str = "") -> None:
+        self._engine = engine
+        self.required = required
+        self._admin_hash = hash_of(admin_token) if admin_token else ""
+        self._known: dict[str, tuple[int, Who]] = {}
+
+    async def check(self, request: Request, role: str) -> Who:
+        """The caller, or an error that says what is missing."""
+        if not self.required:
+            check_local(request)
+            return Who("local", "admin")
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise Unauthorized("send a token: Authorization: Bearer <token>")
+        who = await self._who(hash_of(token.strip()))
+        if not who.may(role):
+            raise Denied(f"this needs the {role} role; the token is a {who.role}'s")
+        return who
+
+    async def _who(self, hashed: str) -> Who:
+        if self._admin_hash and hmac.compare_digest(hashed, self._admin_hash):
+            return Who("bootstrap", "admin")
+        now = self._engine.store.now()
+        known = self._known.get(hashed)
+        if known is not None and known[0] > now:
+            return known[1]
+        rows = await self._engine.store.page(Token, [Cond("hash", "=", hashed)], limit=1)
+        if not rows or rows[0].revoked_at is not None:
+            raise Unauthorized("the token is unknown or revoked; make one: windlass token create")
+        token = rows[0]
+        if token.expires_at is not None and token.expires_at <= now:
+            raise Unauthorized(f'token "{token.name}" has expired; make a new one')
+        if len(self._known) > 10_000:
+            self._known.clear()
+        who = Who(token.name, token.role)
+        self._known[hashed] = (now + _CACHE_MS, who)
+        return who
+
+    async def create(self, name: str, role: str, expires_in_s: int | None) -> tuple[Token, str]:
+        """Make a token; its text is shown this once."""
+        if role not in ROLES:
+            raise BadRequest(f'no role "{role}"; there are {", ".join(ROLES)}')
+        if not name:
+            raise BadRequest("a token needs a name")
+        text = f"wl_{secrets.token_urlsafe(32)}"
+        now = self._engine.store.now()
+        token = Token(
+            id=self._engine.new_id(),
+            name=name,
+            hash=hash_of(text),
+            role=role,
+            created_at=now,
+            expires_at=now + expires_in_s * 1000 if expires_in_s else None,
+        )
+        await self._engine.write(token)
+        return token, text
+
+    async def revoke(self, token_id: str) -> None:
+        async with self._engine.store.session() as session:
+            rows = await session.rows(Token, [token_id])
+        if not rows:
+            raise NotFound(f'no token "{token_id}"')
+        gone = replace(rows[0], revoked_at=self._engine.store.now())
+        await self._engine.write(changed=(gone,))
+        self._known.pop(gone.hash, None)
+
+
+def hash_of(token: str) -> str:
+    # Tokens are long and random, so a plain hash is as good as a slow one.
+    return sha256(token.encode()).hexdigest()
+
+
+def check_local(request: Request) -> None:
+    """Without tokens, take only requests meant for this machine and not sent by a foreign page."""
+    host = request.headers.get("host", "")
+    name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
+    if name not in _LOOPBACK:
+        raise Denied(f'host "{host}" is not this machine; a server without tokens serves only it')
+    origin = request.headers.get("origin")
+    if origin is not None and origin.rpartition("//")[2] != host:
+        raise Denied(f"a page from {origin} may not use a server without tokens")

@@ -1,0 +1,1 @@
+"""Surfaces of earlier systems: thin translations of the same use cases."""

@@ -1,0 +1,94 @@
+"""Names at the edge: ids with prefixes, statuses, bodies in any spelling, errors as text."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.model.errors import BadRequest, DefinitionError
+from windlass.model.rows import Run
+from windlass.model.states import RunState
+from windlass.server.http import check_depth, read_body, reply, status_of
+
+STATUS: dict[RunState, str] = {
+    RunState.QUEUED: "pending",
+    RunState.RUNNING: "running",
+    RunState.WAITING: "running",
+    RunState.CANCELLING: "canceling",
+    RunState.SUCCEEDED: "completed",
+    RunState.FAILED: "failed",
+    RunState.CANCELLED: "canceled",
+}
+STATES: dict[str, tuple[str, ...]] = {
+    "pending": ("queued",),
+    "running": ("running", "waiting"),
+    "waiting_queue": ("running",),
+    "canceling": ("cancelling",),
+    "completed": ("succeeded",),
+    "failed": ("failed",),
+    "canceled": ("cancelled",),
+}
+OK = {"ok": "1"}
+
+
+def bare(prefixed: str, prefix: str) -> str:
+    """An id as we know it, given with or without its prefix."""
+    return prefixed.removeprefix(f"{prefix}-")
+
+
+def status_text(run: Run) -> str:
+    return STATUS[run.state]
+
+
+def seconds(ms: int | None) -> int:
+    return 0 if ms is None else ms // 1000
+
+
+async def read_fields(request: Request) -> dict[str, Any]:
+    """A JSON object whose keys may be written FlowID, flowid or flow_id."""
+    body = await read_body(request, request.app.state.body_bytes_max)
+    check_depth(body)
+    try:
+        given = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest(f"the body is not JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise BadRequest("the body must be a JSON object")
+    return {str(key).lower().replace("_", ""): value for key, value in given.items()}
+
+
+def text_field(fields: dict[str, Any], name: str, *, required: bool = False) -> str:
+    value = fields.get(name.lower().replace("_", ""))
+    if value is None or value == "":
+        if required:
+            raise BadRequest(f"{name} is missing")
+        return ""
+    if not isinstance(value, str):
+        raise BadRequest(f"{name} must be text")
+    return value
+
+
+def number_field(fields: dict[str, Any], name: str) -> int:
+    value = fields.get(name.lower().replace("_", ""), 0)
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        raise BadRequest(f"{name} must be a whole number")
+    return int(value)
+
+
+def list_field(fields: dict[str, Any], name: str) -> list[str]:
+    value = fields.get(name.lower().replace("_", "")) or []
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise BadRequest(f"{name} must be a list of texts")
+    return value
+
+
+def error_text(error: Exception) -> Response:
+    """Errors in this surface's shape."""
+    status, _ = status_of(error)
+    body: dict[str, Any] = {"error": str(error) if status != 500 else "internal error"}
+    if isinstance(error, DefinitionError):
+        body["problems"] = error.problems
+    return reply(body, status)

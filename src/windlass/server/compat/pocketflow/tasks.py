@@ -1,0 +1,164 @@
+"""Runs, which this surface calls tasks."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.engine import flows, runs
+from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest, NotFound
+from windlass.model.rows import Attempt, Flow, Run, Version
+from windlass.model.states import RunState
+from windlass.ports.store import Cond
+from windlass.server.api.flows import engine_of
+from windlass.server.compat.pocketflow.flows import paging, params_text
+from windlass.server.compat.pocketflow.names import (
+    OK,
+    STATES,
+    bare,
+    number_field,
+    read_fields,
+    seconds,
+    status_text,
+    text_field,
+)
+from windlass.server.compat.pocketflow.noderuns import node_runs
+from windlass.server.compat.pocketflow.runtime import only_pull_is_out, runtime_state
+from windlass.server.http import reply
+
+
+async def create(request: Request) -> Response:
+    """Start a run of a flow's newest published version, or of the one named."""
+    fields = await read_fields(request)
+    engine = engine_of(request)
+    flow_id = bare(text_field(fields, "FlowID", required=True), "flow")
+    found = await engine.store.page(Flow, [Cond("id", "=", flow_id)], limit=1)
+    if not found:
+        raise NotFound(f'no flow "flow-{flow_id}"')
+    version = await flows.find_version(engine, found[0], number_field(fields, "Version"))
+    started = await runs.start_run(
+        engine,
+        found[0],
+        version,
+        params_text(fields.get("paramsjson")),
+        key=request.headers.get("idempotency-key") or text_field(fields, "request_id"),
+    )
+    return reply({"id": f"task-{started.run.id}"})
+
+
+async def list_tasks(request: Request) -> Response:
+    """Runs, newest first, by status and version."""
+    engine = engine_of(request)
+    page, size = paging(request)
+    where: list[Cond] = []
+    status = request.query_params.get("status", "")
+    if status:
+        if status not in STATES:
+            raise BadRequest(f'no status "{status}"; there are {", ".join(STATES)}')
+        where.append(Cond("state", "in", STATES[status]))
+    if version := request.query_params.get("flow_version_id"):
+        where.append(Cond("version_id", "=", bare(version, "ver")))
+    rows = await engine.store.page(
+        Run, where, descending=True, limit=size, offset=(page - 1) * size
+    )
+    numbers = await version_numbers(engine, rows)
+    data = [await task_json(engine, row, numbers) for row in rows]
+    total = await engine.store.count(Run, where)
+    return reply({"data": data, "total": total, "page": page, "size": size})
+
+
+async def version_numbers(engine: Engine, rows: list[Run]) -> dict[str, int]:
+    async with engine.store.session() as session:
+        versions = await session.rows(Version, list({row.version_id for row in rows}))
+    return {version.id: version.number for version in versions}
+
+
+async def task_json(engine: Engine, run: Run, numbers: dict[str, int]) -> dict[str, Any]:
+    run, shared = await runs.snapshot(engine, run.id)
+    state: dict[str, Any] = dict(shared)
+    status = status_text(run)
+    if run.open:
+        if extra := await runtime_state(engine, run):
+            state["_rt"] = extra
+        if run.state is RunState.RUNNING and await only_pull_is_out(engine, run):
+            status = "waiting_queue"
+    return {
+        "id": f"task-{run.id}",
+        "flow_version_id": f"ver-{run.version_id}",
+        "flow_id": f"flow-{run.flow_id}",
+        "flow_name": run.flow_name,
+        "flow_version": numbers.get(run.version_id, 0),
+        "status": status,
+        "params_json": run.params,
+        "shared_json": msgspec.json.encode(state, order="sorted").decode(),
+        "current_node_key": run.node,
+        "last_action": "canceled" if run.state is RunState.CANCELLED else run.action,
+        "step_count": run.made,
+        "retry_state_json": "{}",
+        "lease_owner": "",
+        "lease_expiry": 0,
+        "request_id": run.request_id,
+        "error": msgspec.json.decode(run.error)["message"] if run.error else "",
+        "created_at": seconds(run.created_at),
+        "updated_at": seconds(run.updated_at),
+    }
+
+
+async def find(request: Request, name: str) -> Run:
+    given = request.query_params.get(name, "")
+    if not given:
+        raise NotFound("not found")
+    return await runs.get_run(engine_of(request), bare(given, "task"))
+
+
+async def get_task(request: Request) -> Response:
+    """One run with its shared state."""
+    engine = engine_of(request)
+    run = await find(request, "id")
+    return reply(await task_json(engine, run, await version_numbers(engine, [run])))
+
+
+async def run_once(request: Request) -> Response:
+    """Runs advance by themselves and no caller holds their lease, so this is always a mismatch."""
+    await find(request, "id")
+    return reply({"error": "lease_mismatch"}, 409)
+
+
+async def cancel(request: Request) -> Response:
+    """Ask a run to stop."""
+    await runs.cancel(engine_of(request), (await find(request, "id")).id, "")
+    return reply(OK)
+
+
+async def list_runs(request: Request) -> Response:
+    """Every visit and attempt of a run, in order."""
+    return reply(await node_runs(engine_of(request), await find(request, "task_id")))
+
+
+async def logs(request: Request) -> Response:
+    """What an attempt wrote, as far as its worker sent it here."""
+    run_id = request.query_params.get("run_id", "")
+    if not run_id:
+        raise BadRequest("missing run_id")
+    where = [Cond("id", "=", bare(run_id, "run"))]
+    rows = await engine_of(request).store.page(Attempt, where, limit=1)
+    if not rows:
+        raise NotFound("run not found")
+    if rows[0].log is None:
+        raise NotFound("no log")
+    return reply({"content": rows[0].log})
+
+
+async def signal(request: Request) -> Response:
+    """Set a shared key from outside; waits for it go on."""
+    fields = await read_fields(request)
+    task_id, key = text_field(fields, "task_id"), text_field(fields, "key")
+    if not task_id or not key:
+        raise BadRequest("bad request: task_id and key are needed")
+    engine = engine_of(request)
+    run = await runs.get_run(engine, bare(task_id, "task"))
+    value = msgspec.json.encode(fields.get("value")).decode()
+    await runs.signal(engine, run.id, key, value)
+    return reply(OK)

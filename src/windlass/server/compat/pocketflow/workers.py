@@ -1,0 +1,98 @@
+"""The worker registry, PocketFlow's way."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.engine import workers
+from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest, NotFound
+from windlass.model.rows import Worker
+from windlass.server.api.flows import engine_of
+from windlass.server.compat.pocketflow.names import (
+    OK,
+    list_field,
+    number_field,
+    read_fields,
+    seconds,
+    text_field,
+)
+from windlass.server.http import reply
+from windlass.server.push_urls import check_push_url
+
+_TRANSPORTS = {"": "push", "http": "push", "async": "pull", "local": "local"}
+_TYPES = {"push": "http", "pull": "async"}
+
+
+async def register(request: Request) -> Response:
+    """Add a worker, or take it back under its old id."""
+    fields = await read_fields(request)
+    kind = text_field(fields, "Type")
+    if kind not in _TRANSPORTS:
+        raise BadRequest(f'Type "{kind}" is none of http, async, local')
+    url = text_field(fields, "URL")
+    if _TRANSPORTS[kind] == "push":
+        check_push_url(url, request.app.state.push_allow)
+    await workers.register(
+        engine_of(request),
+        text_field(fields, "ID", required=True),
+        transport=_TRANSPORTS[kind],
+        url=url,
+        services=list_field(fields, "Services"),
+        capacity=number_field(fields, "Capacity"),
+    )
+    request.app.state.workers_changed()
+    return reply(OK)
+
+
+async def heartbeat(request: Request) -> Response:
+    """Note that a worker is alive, by its id alone; an unknown one is told to register again."""
+    fields = await read_fields(request)
+    worker_id = text_field(fields, "ID", required=True)
+    if not await workers.heartbeat(engine_of(request), worker_id, number_field(fields, "Load")):
+        raise NotFound(f'unknown worker "{worker_id}"; register again')
+    return reply(OK)
+
+
+async def list_workers(request: Request) -> Response:
+    """Workers heard of within `ttl` seconds (default 15; negative: all), by service."""
+    engine = engine_of(request)
+    found = await workers.live_workers(engine, ttl_s=ttl(request))
+    service = request.query_params.get("service", "")
+    return reply(
+        [worker_json(engine, row) for row in found if not service or workers.serves(row, service)]
+    )
+
+
+def ttl(request: Request) -> float:
+    text = request.query_params.get("ttl", "")
+    try:
+        value = int(text) if text else 0
+    except ValueError:
+        value = 0
+    return 1e9 if value < 0 else float(value or 15)
+
+
+async def allocate(request: Request) -> Response:
+    """The least loaded worker that can be called for a service."""
+    engine = engine_of(request)
+    service = request.query_params.get("service", "")
+    for row in await workers.live_workers(engine, transport="push", ttl_s=15):
+        if not service or workers.serves(row, service):
+            return reply(worker_json(engine, row))
+    return reply({"error": "no worker"}, 500)
+
+
+def worker_json(engine: Engine, row: Worker) -> dict[str, Any]:
+    online = workers.state_of(engine, row) == "online"
+    return {
+        "id": row.id,
+        "url": row.url,
+        "services": msgspec.json.decode(row.services),
+        "load": row.load,
+        "last_heartbeat": seconds(row.seen_at),
+        "status": "online" if online else "offline",
+        "type": _TYPES.get(row.transport, row.transport),
+    }

@@ -1,0 +1,135 @@
+"""Reading requests and writing answers: limits, JSON, and errors in one shape."""
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.model.errors import (
+    BadRequest,
+    Conflict,
+    DefinitionError,
+    Denied,
+    NotFound,
+    StaleLease,
+    Unauthorized,
+    Unavailable,
+    WindlassError,
+)
+from windlass.protocol.api import ErrorView, Problem
+
+T = TypeVar("T")
+
+DEPTH_MAX = 200
+_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]')
+
+
+class TooLarge(WindlassError):
+    """A body over the limit."""
+
+
+async def read_body(request: Request, bytes_max: int) -> bytes:
+    """The body, or `TooLarge` before more of it than allowed has been read."""
+    stated = request.headers.get("content-length", "")
+    if stated.isdecimal() and int(stated) > bytes_max:
+        raise TooLarge(f"the body has {stated} bytes, at most {bytes_max} are taken")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > bytes_max:
+            raise TooLarge(f"the body has more than {bytes_max} bytes")
+    return bytes(body)
+
+
+def check_depth(body: bytes) -> None:
+    """Refuse JSON nested so deeply that reading parts of it later could fail."""
+    if body.count(b"[") + body.count(b"{") <= DEPTH_MAX:
+        return
+    depth = 0
+    for match in _BRACKET.finditer(body):
+        mark = match.group()
+        if mark in (b"[", b"{"):
+            depth += 1
+            if depth > DEPTH_MAX:
+                raise BadRequest(f"the JSON is nested more than {DEPTH_MAX} levels deep")
+        elif mark in (b"]", b"}"):
+            depth -= 1
+
+
+def parse_json(body: bytes, type_: type[T], *, empty: bytes = b"{}") -> T:
+    check_depth(body)
+    try:
+        return msgspec.json.decode(body or empty, type=type_)
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"the body does not fit: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest(f"the body is not JSON: {error}") from error
+
+
+async def read_json(request: Request, type_: type[T]) -> T:
+    return parse_json(await read_body(request, request.app.state.body_bytes_max), type_)
+
+
+def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(
+        msgspec.json.encode(value), status, headers=headers, media_type="application/json"
+    )
+
+
+def raw(text: str | None) -> msgspec.Raw | None:
+    return None if text is None else msgspec.Raw(text.encode())
+
+
+_STATUS: list[tuple[type[Exception], int, str]] = [
+    (DefinitionError, 422, "The definition has problems"),
+    (BadRequest, 400, "The request cannot be read"),
+    (TooLarge, 413, "The request is too large"),
+    (Unauthorized, 401, "Who are you?"),
+    (Denied, 403, "Not allowed"),
+    (NotFound, 404, "Not found"),
+    (StaleLease, 409, "The lease is gone"),
+    (Conflict, 409, "The state has changed"),
+    (Unavailable, 503, "Try again shortly"),
+]
+
+
+def status_of(error: Exception) -> tuple[int, str]:
+    for class_, status, title in _STATUS:
+        if isinstance(error, class_):
+            return status, title
+    return 500, "Our mistake"
+
+
+def problem(error: Exception) -> Response:
+    """An error as RFC 9457 problem details. What we did not foresee keeps its details to itself."""
+    status, title = status_of(error)
+    view = ErrorView(
+        title=title,
+        status=status,
+        detail=str(error) if status != 500 else "an internal error; the server's log has more",
+        retryable=status == 503,
+        problems=[
+            Problem(path=p.path, reason=p.reason, hint=p.hint)
+            for p in (error.problems if isinstance(error, DefinitionError) else ())
+        ],
+    )
+    headers = {}
+    if isinstance(error, Unavailable):
+        headers["Retry-After"] = str(max(1, int(error.retry_after_s)))
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(
+        msgspec.json.encode(view), status, headers=headers, media_type="application/problem+json"
+    )
+
+
+def whole_number(request: Request, name: str, default: int, most: int) -> int:
+    """A number from the query string, refused rather than guessed when it is none."""
+    text = request.query_params.get(name)
+    if text is None or text == "":
+        return default
+    if not text.lstrip("-").isdecimal():
+        raise BadRequest(f'{name}="{text}" is not a whole number')
+    return min(max(0, int(text)), most)

@@ -1,0 +1,53 @@
+"""Prometheus metrics: counters kept here, gauges read when somebody looks."""
+
+from collections import Counter, defaultdict
+
+from windlass.engine.engine import Engine
+from windlass.server.routes import Route
+
+
+class Metrics:
+    """What the server has done since it started."""
+
+    def __init__(self) -> None:
+        self._requests: Counter[tuple[str, str, int]] = Counter()
+        self._seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
+
+    def request(self, route: Route, status: int, seconds: float) -> None:
+        self._requests[route.method, route.path, status] += 1
+        self._seconds[route.method, route.path] += seconds
+
+    async def text(self, engine: Engine) -> str:
+        lines: list[str] = []
+
+        def family(name: str, kind: str, help_: str) -> None:
+            lines.extend((f"# HELP {name} {help_}", f"# TYPE {name} {kind}"))
+
+        family("windlass_runs", "gauge", "Runs by state.")
+        for row in await engine.store.query("count_runs"):
+            lines.append(f'windlass_runs{{state="{row["state"]}"}} {row["n"]}')
+        family("windlass_queue_tasks", "gauge", "Tasks ready and not claimed, by queue.")
+        for row in await engine.store.query("count_queues"):
+            lines.append(f'windlass_queue_tasks{{queue="{_label(row["queue"])}"}} {row["n"]}')
+        family("windlass_attempts_held", "gauge", "Live attempts by worker.")
+        for row in await engine.store.query("count_held"):
+            worker = _label(row["worker_id"])
+            lines.append(f'windlass_attempts_held{{worker="{worker}"}} {row["n"]}')
+        family("windlass_events_total", "counter", "Events committed by this process, by type.")
+        for kind, count in sorted(engine.feed.counts.items()):
+            lines.append(f'windlass_events_total{{type="{kind}"}} {count}')
+        family("windlass_passes_total", "counter", "Group commits made by this process.")
+        lines.append(f"windlass_passes_total {engine.advance.passes}")
+        family("windlass_http_requests_total", "counter", "Requests by route and status.")
+        for (method, path, status), count in sorted(self._requests.items()):
+            labels = f'method="{method}",path="{_label(path)}",status="{status}"'
+            lines.append(f"windlass_http_requests_total{{{labels}}} {count}")
+        family("windlass_http_seconds_total", "counter", "Time spent on requests by route.")
+        for (method, path), seconds in sorted(self._seconds.items()):
+            labels = f'method="{method}",path="{_label(path)}"'
+            lines.append(f"windlass_http_seconds_total{{{labels}}} {seconds:.6f}")
+        return "\n".join(lines) + "\n"
+
+
+def _label(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
