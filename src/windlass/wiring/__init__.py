@@ -1,0 +1,1 @@
+"""Settings in, running system out: the one place that names drivers."""

@@ -1,0 +1,176 @@
+"""What the commands that run a process do: dev, server, migrate, status."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import sys
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any
+
+import msgspec
+import uvicorn
+import uvloop
+
+from windlass.engine import flows, runs, workers
+from windlass.engine.engine import Engine
+from windlass.model.errors import WindlassError
+from windlass.model.states import RunState
+from windlass.wiring import stores
+from windlass.wiring.examples import HELLO, HELLO_PARAMS
+from windlass.wiring.options import ServerOptions
+from windlass.wiring.system import System, builtin_functions, running
+
+_PORTS_TRIED = 50
+
+
+def run(main: Coroutine[Any, Any, int]) -> int:
+    """Run a command to its exit code; a refusal is one line on stderr."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        return uvloop.run(main)
+    except WindlassError as error:
+        print(f"windlass: {error}", file=sys.stderr)
+        return 5
+    except KeyboardInterrupt:
+        return 130
+
+
+def migrate(url: str) -> int:
+    return run(_migrate(url))
+
+
+async def _migrate(url: str) -> int:
+    ran = await stores.migrate(url)
+    print("\n".join(f"migrated: {name}" for name in ran) or "nothing to migrate")
+    return 0
+
+
+def db_status(url: str) -> int:
+    return run(_db_status(url))
+
+
+async def _db_status(url: str) -> int:
+    found, needed = await stores.schema(url)
+    print(f"schema {found}, this program needs {needed}")
+    return 0 if found == needed else 1
+
+
+def server(options: ServerOptions) -> int:
+    return run(_server(options))
+
+
+async def _server(options: ServerOptions) -> int:
+    bound = bind(options.host, options.port)
+    async with running(options) as system, serving(system, bound) as serve:
+        if not options.quiet:
+            print(f"windlass server on {url_of(bound)} ({', '.join(sorted(options.roles))})")
+            if not options.no_auth and not options.admin_token:
+                print("tokens are needed and none is set: start once with --admin-token")
+            sys.stdout.flush()
+        await serve
+    return 0
+
+
+def dev(options: ServerOptions) -> int:
+    return run(_dev(options))
+
+
+async def _dev(options: ServerOptions) -> int:
+    bound = bind_near(options.host, options.port)
+    url = url_of(bound)
+    if bound.getsockname()[1] != options.port:
+        say(options, f"! port {options.port} is taken, so this is {bound.getsockname()[1]}")
+    local = builtin_functions(services=True)
+    async with running(options, local) as system, serving(system, bound) as serve:
+        say(options, f"✓ database  {options.db.removeprefix('sqlite:///')}")
+        say(options, f"✓ server    {url}")
+        services = sorted({queue.partition(":")[2] for queue in local})
+        await workers.register(
+            system.engine, "w-dev", transport="pull", services=services, capacity=64
+        )
+        say(options, f"✓ worker    w-dev · {', '.join(services)}")
+        heartbeat = asyncio.ensure_future(keep_alive(system.engine))
+        if options.example:
+            await run_example(options, system.engine, url)
+        say(options, f"  Open      {url}   (Ctrl-C stops)")
+        await serve
+        heartbeat.cancel()
+    return 0
+
+
+async def keep_alive(engine: Engine) -> None:
+    while True:
+        await asyncio.sleep(engine.settings.worker_ttl_s / 3)
+        with contextlib.suppress(WindlassError):
+            await workers.heartbeat(engine, "w-dev", 0)
+
+
+async def run_example(options: ServerOptions, engine: Engine, url: str) -> None:
+    published = await flows.publish(engine, "hello", HELLO)
+    params = msgspec.json.encode(HELLO_PARAMS).decode()
+    started = await runs.start_run(engine, published.flow, published.version, params)
+    ended = await runs.wait_run(engine, started.run.id, 30)
+    shared = await runs.shared_of(engine, ended.id)
+    mark = "✓" if ended.state is RunState.SUCCEEDED else "✗"
+    say(options, f"{mark} example   hello {ended.state} {msgspec.json.encode(shared).decode()}")
+    say(options, f"            {url}/api/v1/runs/{ended.id}")
+
+
+def say(options: ServerOptions, line: str) -> None:
+    if not options.quiet:
+        print(line, flush=True)
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    system: System, bound: socket.socket
+) -> AsyncIterator["asyncio.Task[None]"]:
+    """The web server on a socket; the task ends when a signal asks it to."""
+    config = uvicorn.Config(
+        system.app(),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=5,
+        http="httptools",
+    )
+    web = uvicorn.Server(config)
+    task = asyncio.ensure_future(web.serve(sockets=[bound]))
+    while not web.started and not task.done():
+        await asyncio.sleep(0.005)
+    try:
+        yield task
+    finally:
+        web.should_exit = True
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket, or a clear word on why there is none."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as error:
+        bound.close()
+        raise WindlassError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+    return bound
+
+
+def bind_near(host: str, port: int) -> socket.socket:
+    """The port asked for or, if it is taken, the next free one."""
+    for offset in range(_PORTS_TRIED):
+        try:
+            return bind(host, port + offset if port else 0)
+        except WindlassError:
+            continue
+    return bind(host, 0)
+
+
+def url_of(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+

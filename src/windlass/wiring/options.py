@@ -1,0 +1,21 @@
+"""What the operator decides about a server, whatever way it was said."""
+
+import msgspec
+
+
+class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    host: str = "127.0.0.1"
+    port: int = 8070
+    db: str = "sqlite:///windlass.db"
+    roles: frozenset[str] = frozenset({"api", "control"})
+    """`api` answers requests, `control` runs the loops."""
+    admin_token: str = ""
+    """A token that may do everything, for scripted set-ups."""
+    no_auth: bool = False
+    lease_s: float = 30.0
+    allow_scripts: bool = False
+    push_allow: tuple[str, ...] = ()
+    """Networks and host patterns that push workers may be called at."""
+    example: bool = True
+    """`dev` publishes an example flow and runs it."""
+    quiet: bool = False

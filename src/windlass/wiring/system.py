@@ -1,0 +1,143 @@
+"""A running system: store, engine, loops, dispatchers and the web application, started and stopped
+in order.
+"""
+
+import asyncio
+import contextlib
+import gc
+from collections.abc import AsyncIterator, Coroutine, Mapping
+from typing import Any
+
+import anyio
+from starlette.applications import Starlette
+
+from windlass.drivers.dispatch.push import PushDispatcher
+from windlass.drivers.dispatch.runner import Execute, Runner
+from windlass.drivers.dispatch.script import run_script
+from windlass.engine import workers
+from windlass.engine.attempts import Attempts
+from windlass.engine.engine import Engine, Settings
+from windlass.engine.loops.control import Control
+from windlass.engine.loops.forever import run_forever
+from windlass.engine.loops.leases import Leases
+from windlass.engine.loops.look import Look
+from windlass.engine.loops.timers import Timers
+from windlass.model.rows import Worker
+from windlass.ports.store import Store
+from windlass.server.app import AppOptions, create_app
+from windlass.server.push_urls import LOOPBACK
+from windlass.wiring.functions import executions
+from windlass.wiring.options import ServerOptions
+from windlass.wiring.stores import open_store
+from windlass.worker import builtin
+
+_STOP_S = 15.0
+_LOCAL_SLOTS = 256
+_SCRIPT_SLOTS = 4
+
+
+class System:
+    """Everything a process runs."""
+
+    def __init__(self, store: Store, options: ServerOptions) -> None:
+        self.options = options
+        self.store = store
+        self.engine = Engine(store, Settings(lease_s=options.lease_s))
+        self.attempts = Attempts(self.engine)
+        self.push: PushDispatcher | None = None
+        self.runners: list[Runner] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def app(self) -> Starlette:
+        options = AppOptions(
+            auth_required=not self.options.no_auth,
+            admin_token=self.options.admin_token,
+            push_allow=(*LOOPBACK, *self.options.push_allow),
+        )
+        return create_app(
+            self.engine, self.attempts, options, workers_changed=self._workers_changed
+        )
+
+    def start(self, local: Mapping[str, Execute]) -> None:
+        """Start committing and, in the control role, the loops and dispatchers."""
+        self._spawn(self.engine.advance.run())
+        self._spawn(run_forever(Look(self.engine)))
+        if "control" not in self.options.roles:
+            return
+        self._spawn(run_forever(Timers(self.engine)))
+        self._spawn(run_forever(Leases(self.engine)))
+        self._spawn(run_forever(Control(self.engine)))
+        self._spawn(self._pass_on_stops())
+        self._run(Runner(self.attempts, self.engine.name, local, _LOCAL_SLOTS))
+        if self.options.allow_scripts:
+            scripts = {"script:script": run_script}
+            self._run(Runner(self.attempts, self.engine.name, scripts, _SCRIPT_SLOTS))
+        self.push = PushDispatcher(
+            self.attempts,
+            self._push_workers,
+            holder=self.engine.name,
+            slots=self.engine.settings.push_slots,
+            timeout_s=self.engine.settings.push_timeout_s,
+            reply_bytes_max=self.engine.settings.payload_bytes_max,
+        )
+        self._spawn(self.push.run())
+
+    async def stop(self) -> None:
+        """Stop in reverse, so that last reports still find somebody to commit them."""
+        with anyio.move_on_after(_STOP_S, shield=True):
+            for task in reversed(self._tasks):
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        await self.store.close()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks.append(asyncio.ensure_future(work))
+
+    def _run(self, runner: Runner) -> None:
+        self.runners.append(runner)
+        self._spawn(runner.run())
+
+    async def _push_workers(self) -> list[Worker]:
+        return await workers.live_workers(self.engine, transport="push")
+
+    def _workers_changed(self) -> None:
+        if self.push is not None:
+            self.push.changed.set()
+
+    async def _pass_on_stops(self) -> None:
+        """Tell dispatchers here of attempts that were cancelled or timed out, at once."""
+        feed = self.engine.feed
+        while True:
+            await feed.stops.wait()
+            feed.stops.clear()
+            stopped, feed.stopped_attempts = feed.stopped_attempts, []
+            for attempt in stopped:
+                for runner in self.runners:
+                    runner.stop(attempt.id)
+                if self.push is not None:
+                    self.push.stop_attempt(attempt.id)
+
+
+def builtin_functions(*, services: bool) -> dict[str, Execute]:
+    """Local functions; with `services` also the built-in services, as a worker would host them."""
+    found = executions(builtin.local, "local")
+    if services:
+        found |= executions(builtin.worker, "push", "pull")
+    return found
+
+
+@contextlib.asynccontextmanager
+async def running(
+    options: ServerOptions, local: Mapping[str, Execute] | None = None
+) -> AsyncIterator[System]:
+    """A system from its options, running until the block ends."""
+    system = System(await open_store(options.db), options)
+    system.start(builtin_functions(services=False) if local is None else local)
+    # What is loaded now stays; the collector need not look at it for ever, nor so often: rows are
+    # short-lived and free of cycles.
+    gc.freeze()
+    gc.set_threshold(50_000, 50, 50)
+    try:
+        yield system
+    finally:
+        await system.stop()
