@@ -1,0 +1,77 @@
+"""A served system for integration tests: real server and worker processes on both databases."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from windlass.testing import servers
+from windlass.testing.processes import ServerProcess, started, wait_until, worker_process
+
+TOKEN = "test-admin-token"
+
+
+class Served:
+    """A running server with its workers, and a client that speaks to it."""
+
+    def __init__(self, server: ServerProcess, db: str) -> None:
+        self.server = server
+        self.db = db
+        self.http = httpx.Client(
+            base_url=server.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=70
+        )
+
+    def wait(self, run_id: str, timeout_s: float = 30) -> dict[str, object]:
+        answer = self.http.get(f"/api/v1/runs/{run_id}", params={"waitMs": int(timeout_s * 1000)})
+        answer.raise_for_status()
+        found: dict[str, object] = answer.json()
+        return found
+
+    def push(self, name: str, definition: object) -> None:
+        answer = self.http.post(
+            f"/api/v1/flows/{name}/versions", json={"definition": definition}
+        )
+        assert answer.status_code in (200, 201), answer.text
+
+    def start(self, flow: str, params: dict[str, object] | None = None, **extra: object) -> str:
+        body = {"flow": flow, "params": params or {}, **extra}
+        answer = self.http.post("/api/v1/runs", json=body)
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["id"])
+
+    def run(self, flow: str, params: dict[str, object] | None = None) -> dict[str, object]:
+        return self.wait(self.start(flow, params))
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def database(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    postgres_server: servers.PostgresServer,
+) -> str:
+    """The URL of an empty database of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path_factory.mktemp('served') / 'windlass.db'}"
+    return postgres_server.new_database()
+
+
+@pytest.fixture(scope="session")
+def served(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with a push and a pull worker that host the built-in services."""
+    log = Path(tmp_path_factory.mktemp("logs")) / "processes.log"
+    server = ServerProcess(
+        database, "--admin-token", TOKEN, "--allow-scripts", "--lease-s", "3", log=log
+    )
+    push = worker_process("builtin", server.url, "push", "--id", "w-push", token=TOKEN, log=log)
+    pull = worker_process("builtin", server.url, "pull", "--id", "w-pull", token=TOKEN, log=log)
+    with started(server, push, pull):
+        found = Served(server, database)
+
+        def both_here() -> bool:
+            items = found.http.get("/api/v1/workers").json()["items"]
+            return {"w-push", "w-pull"} <= {item["id"] for item in items}
+
+        wait_until(both_here)
+        yield found
+        found.http.close()
