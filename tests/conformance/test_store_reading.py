@@ -1,0 +1,227 @@
+"""What every store promises about reading: ranges of keys, pages, conditions, named queries."""
+
+import pytest
+
+from tests.conformance.conftest import Open
+from tests.conformance.rows import OTHER, RUN, a_run, a_task, an_attempt, an_event, change, make
+from windlass.model.ids import branch_id, node_path, task_id
+from windlass.model.rows import (
+    BranchResult,
+    Event,
+    Flow,
+    Row,
+    Run,
+    Task,
+    Timer,
+    Variable,
+    Version,
+)
+from windlass.model.states import AttemptState, RunState, TaskState
+from windlass.ports.store import Cond, Store
+
+pytestmark = pytest.mark.anyio
+
+NASTY = ["a", "a~b", "a.1", "a/b", "%", "~", "\x7f", "ü", "\U0001f9ed", "a b", "{0}", "'", "_"]
+
+
+def nasty_tasks(scope: str, path: str) -> list[Task]:
+    return [
+        a_task(task_id(scope, node_path(path, name), step), node=name, step=step)
+        for step, name in enumerate(NASTY, 1)
+    ]
+
+
+async def test_rows_gives_those_that_exist(store: Store) -> None:
+    await make(store, a_run(), a_run(OTHER), an_event(1), an_event(2))
+    async with store.session() as session:
+        assert await session.rows(Run, [OTHER, "absent"]) == [a_run(OTHER)]
+        assert await session.rows(Event, [(RUN, 2), (RUN, 3), (OTHER, 1)]) == [an_event(2)]
+        assert await session.rows(Run, []) == []
+
+
+async def test_open_tasks_are_found_below_a_scope_at_any_depth(store: Store) -> None:
+    subflow = a_task(task_id(RUN, "sub", 1), state=TaskState.RUNNING, kind="subflow")
+    inner = a_task(task_id(subflow.id, "sub/inner", 1), state=TaskState.RUNNING, kind="subflow")
+    fan = a_task(task_id(inner.id, "sub/inner/fan", 1), state=TaskState.RUNNING, kind="parallel")
+    branches = [a_task(branch_id(fan.id, i), idx=i) for i in range(12)]
+    ended = a_task(task_id(inner.id, "sub/inner/done", 2), state=TaskState.SUCCEEDED)
+    elsewhere = a_task(task_id(OTHER, "sub", 1))
+    sibling = a_task(task_id(RUN, "sub", 10))
+    rows: list[Row] = [subflow, inner, fan, *branches, ended, elsewhere, sibling]
+    await make(store, *rows)
+
+    async def found(*scopes: str) -> set[str]:
+        async with store.session() as session:
+            return {task.id for task in await session.open_tasks(scopes)}
+
+    below_fan = {task.id for task in branches}
+    assert await found(fan.id) == below_fan
+    assert await found(inner.id) == below_fan | {fan.id}
+    assert await found(subflow.id) == below_fan | {fan.id, inner.id}
+    assert await found(RUN) == below_fan | {fan.id, inner.id, subflow.id, sibling.id}
+    assert await found(fan.id, OTHER) == below_fan | {elsewhere.id}
+    assert await found("absent") == set()
+
+
+async def test_no_node_name_leads_out_of_its_scope(store: Store) -> None:
+    scopes = {task.id: task for task in nasty_tasks(RUN, "")}
+    await make(store, *scopes.values(), *nasty_tasks(OTHER, ""))
+    inside = {scope: nasty_tasks(scope, "p") for scope in scopes}
+    await make(store, *(task for tasks in inside.values() for task in tasks))
+    async with store.session() as session:
+        for scope, tasks in inside.items():
+            found = await session.open_tasks([scope])
+            assert {task.id for task in found} == {task.id for task in tasks}
+        assert len(await session.open_tasks([RUN])) == len(NASTY) * (len(NASTY) + 1)
+
+
+async def test_the_tasks_of_a_run_come_in_the_order_they_were_made(store: Store) -> None:
+    order = [(3, "c"), (1, "z"), (2, "b"), (2, "a")]
+    await make(store, *(a_task(task_id(RUN, name, 1), made_seq=seq) for seq, name in order))
+    await make(store, a_task(task_id(OTHER, "x", 1)))
+    async with store.session() as session:
+        found = await session.run_tasks(RUN)
+    assert [task.id for task in found] == [f"{RUN}~{name}.1" for name in "zabc"]
+
+
+async def test_waiting_tasks_are_found_by_key(store: Store) -> None:
+    waiting = a_task(f"{RUN}~w.1", state=TaskState.WAITING, wait_key="paid 💰")
+    await make(
+        store,
+        waiting,
+        a_task(f"{RUN}~x.2", state=TaskState.WAITING, wait_key="other"),
+        a_task(f"{OTHER}~w.1", state=TaskState.WAITING, wait_key="paid 💰"),
+    )
+    async with store.session() as session:
+        assert await session.waiting_tasks(RUN, "paid 💰") == [waiting]
+        assert await session.waiting_tasks(RUN, "") == []
+
+
+async def test_branches_come_by_index_without_what_is_inside_others(store: Store) -> None:
+    fan = f"{RUN}~fan.1"
+    branches = [
+        a_task(branch_id(fan, i), idx=i, state=TaskState.SUCCEEDED, output=str(i), error=None)
+        for i in range(12)
+    ]
+    await make(store, *branches, a_task(branch_id(f"{RUN}~fan.11", 0), idx=0))
+    async with store.session() as session:
+        found = await session.ended_branches(fan)
+    assert found == [BranchResult(i, TaskState.SUCCEEDED, str(i), None) for i in range(12)]
+
+
+async def test_variables_and_signals(store: Store) -> None:
+    mine = [Variable(scope=RUN, key=k, run_id=RUN, value="1", seq=1) for k in ("b", "a", "ü")]
+    inner = Variable(scope=f"{RUN}~s.1", key="a", run_id=RUN, value="2", seq=1)
+    signals = [an_event(12, "signal.received"), an_event(2, "signal.received")]
+    await make(store, *mine, inner, *signals, an_event(3), an_event(4, "signal.received", OTHER))
+    async with store.session() as session:
+        assert [row.key for row in await session.variables(RUN)] == ["a", "b", "ü"]
+        assert await session.variables(f"{RUN}~s.1") == [inner]
+        assert [event.seq for event in await session.signals(RUN)] == [2, 12]
+
+
+async def test_reads_see_committed_rows_only(open_store: Open) -> None:
+    one, two = await open_store(), await open_store()
+    await make(one, a_run())
+    async with one.session() as session:
+        await change(two, a_run(seq=1))
+        assert (await session.rows(Run, [RUN]))[0].seq == 1
+
+
+FLOWS = [
+    Flow(id="1", name="alpha", created_at=30),
+    Flow(id="2", name="al%ha", created_at=10),
+    Flow(id="3", name="beta_x", created_at=20),
+    Flow(id="4", name="betaXx", created_at=40),
+    Flow(id="5", name="übung 🧭", created_at=50),
+]
+
+
+@pytest.mark.parametrize(
+    ("cond", "ids"),
+    [
+        (Cond("name", "=", "alpha"), "1"),
+        (Cond("name", "!=", "alpha"), "2345"),
+        (Cond("created_at", "<", 20), "2"),
+        (Cond("created_at", "<=", 20), "23"),
+        (Cond("created_at", ">", 30), "45"),
+        (Cond("created_at", ">=", 30), "145"),
+        (Cond("id", "in", ["5", "1", "9"]), "15"),
+        (Cond("id", "in", []), ""),
+        (Cond("created_at", "in", [10, 40]), "24"),
+        (Cond("name", "like", "al%"), "12"),
+        (Cond("name", "like", "al\\%%"), "2"),
+        (Cond("name", "like", "beta_x"), "34"),
+        (Cond("name", "like", "beta\\_x"), "3"),
+        (Cond("name", "like", "%🧭"), "5"),
+        (Cond("name", "=", "' or 1 = 1 --"), ""),
+    ],
+    ids=lambda value: value if isinstance(value, str) else f"{value.column} {value.op}",
+)
+async def test_every_condition_of_a_listing(store: Store, cond: Cond, ids: str) -> None:
+    await make(store, *FLOWS)
+    assert "".join(flow.id for flow in await store.page(Flow, [cond])) == ids
+
+
+async def test_null_and_not_null(store: Store) -> None:
+    ended = a_run(OTHER, state=RunState.SUCCEEDED, finished_at=5)
+    await make(store, a_run(), ended)
+    assert await store.page(Run, [Cond("finished_at", "null")]) == [a_run()]
+    assert await store.page(Run, [Cond("finished_at", "not null")]) == [ended]
+    assert await store.page(Run, [Cond("finished_at", "<", 9)]) == [ended]
+
+
+async def test_a_cursor_walks_all_pages_either_way(store: Store) -> None:
+    flows = [Flow(id=f"{n:03}", name="f", created_at=n % 7) for n in range(25)]
+    await make(store, *flows)
+    for descending in (False, True):
+        seen: list[str] = []
+        where: list[Cond] = []
+        while page := await store.page(Flow, where, descending=descending, limit=4):
+            seen += [flow.id for flow in page]
+            where = [Cond("id", "<" if descending else ">", page[-1].id)]
+        assert seen == sorted((flow.id for flow in flows), reverse=descending)
+
+
+async def test_a_page_is_ordered_by_its_column_and_bytewise_for_ids(store: Store) -> None:
+    await make(store, *FLOWS)
+    by_time = await store.page(Flow, order="created_at", descending=True, limit=2)
+    assert [flow.id for flow in by_time] == ["5", "4"]
+    ids = ["a~b.1", "a.1", "A", "ü", "a\x7f", "\U0001f9ed", "a"]
+    await make(store, *(Timer(id=i, run_id="r", task_id="t", kind="k", due_at=1) for i in ids))
+    assert [timer.id for timer in await store.page(Timer)] == sorted(ids)
+
+
+async def test_named_queries(store: Store) -> None:
+    await make(
+        store,
+        a_run(),
+        a_run(OTHER, state=RunState.FAILED, finished_at=1),
+        a_task(f"{RUN}~a.1", queue="pull:q", ready_at=7),
+        a_task(f"{RUN}~b.2", queue="pull:q", ready_at=5),
+        a_task(f"{RUN}~c.3", queue="pull:q", ready_at=1, state=TaskState.RUNNING),
+        an_attempt(f"{RUN}~c.3", lease_until=50),
+        an_attempt(f"{RUN}~d.4", lease_until=40, state=AttemptState.RUNNING),
+        an_attempt(f"{RUN}~e.5", lease_until=10, state=AttemptState.LOST),
+        Timer(id="x!k", run_id=RUN, task_id="x", kind="k", due_at=33),
+        Timer(id="y!k", run_id=RUN, task_id="y", kind="k", due_at=22),
+        *(Version(id=f"v{n}", flow_id="f", number=n, source="{}", created_at=1) for n in (1, 3)),
+    )
+    runs = await store.query("count_runs")
+    assert {row["state"]: row["n"] for row in runs} == {"running": 1, "failed": 1}
+    assert await store.query("count_queues") == [{"queue": "pull:q", "n": 2, "oldest": 5}]
+    assert await store.query("count_held") == [{"worker_id": "w", "n": 2}]
+    assert await store.query("next_due") == [{"due_at": 22}]
+    assert await store.query("next_lease") == [{"lease_until": 40}]
+    assert await store.query("flow_versions", flow_ids=["f", "g"]) == [
+        {"flow_id": "f", "n": 2, "latest": 3}
+    ]
+    expired = await store.query("expired_leases", now=45, count_max=10)
+    assert expired == [{"id": f"{RUN}~d.4@1", "lease_until": 40}]
+    assert len(await store.query("expired_leases", now=99, count_max=1)) == 1
+
+
+async def test_queries_on_an_empty_database(store: Store) -> None:
+    assert await store.query("next_due") == [{"due_at": None}]
+    assert await store.query("next_lease") == [{"lease_until": None}]
+    assert await store.query("count_runs") == await store.query("count_queues") == []

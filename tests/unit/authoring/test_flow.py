@@ -1,0 +1,116 @@
+"""Flows written in Python say what the same flow says as JSON, and the dialect accepts it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from windlass import Flow, Worker
+from windlass.authoring import branch, eq, gt
+from windlass.dialects.flow import compile_flow
+from windlass.model.errors import DefinitionError
+from windlass.model.graph import Kind
+
+
+def test_arrows_become_edges() -> None:
+    with Flow("greet") as f:
+        shout = f.step("shout", "transform", input="$params.name", output="text", retries=2)
+        ask = f.approval("ask", prompt="Send it?")
+        send = f.step("send", "mail", transport="queue", input={"body": "$shared.text"})
+        shout >> ask
+        ask.on("approved") >> send
+        ask.on("rejected", "timeout") >> f.end("not sent")
+    assert f.compile() == {
+        "name": "greet",
+        "start": "shout",
+        "nodes": {
+            "shout": {
+                "kind": "executor",
+                "service": "transform",
+                "exec_type": "http",
+                "max_retries": 2,
+                "prep": {"input_key": "$params.name"},
+                "post": {"output_key": "text"},
+            },
+            "ask": {"kind": "approval", "params": {"prompt": "Send it?"}},
+            "send": {
+                "kind": "executor",
+                "service": "mail",
+                "exec_type": "queue",
+                "prep": {"input_map": {"body": "$shared.text"}},
+            },
+        },
+        "edges": [
+            {"from": "shout", "action": "default", "to": "ask"},
+            {"from": "ask", "action": "approved", "to": "send"},
+            {"from": "ask", "action": "rejected", "to": ""},
+            {"from": "ask", "action": "timeout", "to": ""},
+        ],
+    }
+    assert set(compile_flow(f.compile()).nodes) == {"shout", "ask", "send"}
+
+
+def everything() -> Flow:
+    inner = Flow("inner")
+    inner.step("m", "transform", input="$params.x", output="m") >> inner.step("r", "route")
+    f = Flow("all", description="one of each", on_failure="fail")
+    pick = f.choice("pick", {"big": gt("$params.n", 5), "b": eq("$params.p", "B")}, default="b")
+    fan = f.parallel(
+        "fan",
+        ["transform", branch("mul", transport="local", params={"mul": 2})],
+        on_error="collect_errors",
+        output="agg",
+    )
+    each = f.foreach(
+        "each", "transform", over="$params.list", max_parallel=3, overrides={0: branch("sum")}
+    )
+    sub = f.subflow("sub", inner, output="sub_out", overrides={"m": branch("sum")})
+    pause = f.timer("pause", 200)
+    paid = f.wait_event("paid", "$shared.paid", wait_timeout_ms=500)
+    run = f.script("run", {"cmd": "true"}, timeout_ms=100)
+    pick.on("big") >> fan >> each >> sub >> pause >> paid >> run >> f.end()
+    pick.on("b") >> run
+    return f
+
+
+def test_every_kind_is_accepted_by_the_dialect() -> None:
+    graph = compile_flow(everything().compile())
+    kinds = {node.kind for node in graph.nodes.values()}
+    assert kinds == set(Kind) - {Kind.JOIN, Kind.APPROVAL}
+    assert graph.fails_run
+
+
+def test_a_handler_stands_for_its_service() -> None:
+    worker = Worker()
+
+    @worker.service("web.fetch")
+    def fetch(url: str) -> str:
+        return url
+
+    def stray() -> None: ...
+
+    f = Flow("f")
+    f.step("get", fetch)
+    assert f.compile()["nodes"]["get"]["service"] == "web.fetch"
+    with pytest.raises(TypeError, match="stray is no service"):
+        f.step("stray", stray)
+
+
+def test_problems_are_told_all_at_once() -> None:
+    f, other = Flow("f"), Flow("g")
+    a = f.step("a", "s")
+    a >> f.step("a", "s")
+    a >> other.step("z", "s")
+    with pytest.raises(DefinitionError) as caught:
+        f.compile()
+    assert len(caught.value.problems) == 3
+    with pytest.raises(DefinitionError, match="no steps"):
+        Flow("empty").compile()
+
+
+def test_a_saved_flow_is_its_definition(tmp_path: Path) -> None:
+    f = everything()
+    f.save(tmp_path / "f.json")
+    read: Any = json.loads((tmp_path / "f.json").read_text())
+    assert read == f.compile()
