@@ -25,8 +25,8 @@ from windlass.engine.workspace import Batch, RunView, Workspace
 from windlass.kernel.decide import NOTHING
 from windlass.kernel.turn import Decision, Limits
 from windlass.kernel.view import Missing, Need
-from windlass.model.errors import Unavailable, WindlassError
-from windlass.model.rows import Event, Row, Run, Task
+from windlass.model.errors import Conflict, Unavailable, WindlassError
+from windlass.model.rows import Event, Idempotency, Row, Run, Task
 from windlass.model.states import TaskState
 from windlass.ports.store import Raced, Session, Store, Writes
 
@@ -101,12 +101,12 @@ class Advance:
             if not jobs:
                 # Demand alone brought us here; do not spin on a database that is away.
                 self.demands.looked(self.demands.backlog(1, {}), ())
-        except Exception as error:
-            log.exception("a pass failed; its jobs are done again one by one")
-            if len(jobs) <= 1:
-                self._refuse(jobs, error)
-            else:
-                await self._one_by_one(jobs)
+        except Exception:
+            log.warning("a pass failed; its jobs are done again one by one", exc_info=True)
+            await self._one_by_one(jobs)
+            if not jobs:
+                # Only claims can have failed: they wait for the next look, not for us to spin.
+                self.demands.looked(self.demands.backlog(1, {}), ())
         return len(jobs)
 
     async def _one_by_one(self, jobs: Sequence[AnyJob]) -> None:
@@ -119,11 +119,14 @@ class Advance:
                 except Raced as error:
                     if last:
                         self._refuse([job], Unavailable(f"too much contention: {error}"))
-                except Exception as error:
-                    if not isinstance(error, Unavailable):
-                        log.exception("a job failed")
+                except Unavailable as error:
                     self._refuse([job], error)
                     break
+                except Exception as error:
+                    # Rows read while another process moved the run may contradict each other.
+                    if last:
+                        log.exception("a job failed")
+                        self._refuse([job], error)
 
     def _refuse(self, jobs: Sequence[AnyJob], error: Exception) -> None:
         for job in jobs:
@@ -285,6 +288,8 @@ class Pass:
             if view.run is not None:
                 # The commit of an earlier try did happen after all.
                 return Decision(answer=job.run_id)
+            if job.key is not None and job.key.key in self.batch.writes.made.get(Idempotency, ()):
+                raise Conflict(f'key "{job.key.key}" starts another run at this very moment')
             view.whole = True
             return job.decide(view, self.now, limits)
         run = view.get(Run, job.run_id)
@@ -304,9 +309,8 @@ class Pass:
 
     def _reread(self, job: Job | StartJob, view: RunView) -> bool:
         """A refusal from rows kept in memory may be wrong: forget them and look, once."""
-        if job.reread or view.fresh or job.run_id in self.batch.writes.seqs:
+        if view.fresh or job.run_id in self.batch.writes.seqs:
             return False
-        job.reread = True
         self.advance.workspace.forget(job.run_id)
         return True
 

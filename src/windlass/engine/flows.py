@@ -21,6 +21,10 @@ class Published(msgspec.Struct, frozen=True):
     version: Version
     created: bool
 
+    @property
+    def target(self) -> "Target":
+        return Target(self.flow.id, self.flow.name, self.version.id, self.version.number)
+
 
 async def create_flow(engine: Engine, name: str, description: str = "") -> Flow:
     """Add a flow without a version. Names need not be unique here; `publish` reuses a name."""
@@ -96,6 +100,26 @@ async def add_version(
     )
     await engine.write(version)
     return version
+
+
+class Target(msgspec.Struct, frozen=True):
+    """What a run is a run of."""
+
+    flow_id: str
+    flow_name: str
+    version_id: str
+    number: int
+
+
+async def find_target(engine: Engine, name_or_id: str, number: int = 0) -> Target:
+    """The version a new run of a flow uses, found in one query; see `find_version`."""
+    rows = await engine.store.query("find_target", flow=name_or_id, number=number)
+    if rows:
+        return Target(**rows[0])
+    # Only to say what exactly is missing.
+    flow = await find_flow(engine, name_or_id)
+    version = await find_version(engine, flow, number)
+    return Target(flow.id, flow.name, version.id, version.number)
 
 
 async def find_version(engine: Engine, flow: Flow, number: int = 0) -> Version:

@@ -27,15 +27,13 @@ from windlass.model.rows import Idempotency, Row
 class Job:
     """An event for a run that exists, and whoever waits for its outcome."""
 
-    __slots__ = ("answer", "event", "outcome", "reread", "run_id")
+    __slots__ = ("answer", "event", "outcome", "run_id")
 
     def __init__(self, event: RunEvent, answer: "asyncio.Future[Any] | None" = None) -> None:
         self.event = event
         self.run_id = run_id_of(event)
         self.answer = answer
         self.outcome: Any = None
-        self.reread = False
-        """Its run was read again because the first answer came from rows kept in memory."""
 
     def decide(self, graph: Graph, view: View, now: int, limits: Limits) -> Decision:
         return decide(graph, view, self.event, now, limits)
@@ -80,7 +78,7 @@ def lineage(task_id: str) -> list[Need]:
 class StartJob:
     """A run to begin. With an idempotency key it may turn out to exist already."""
 
-    __slots__ = ("answer", "event", "graph", "key", "outcome", "reread", "run_id")
+    __slots__ = ("answer", "event", "graph", "key", "outcome", "run_id")
 
     def __init__(
         self,
@@ -95,7 +93,6 @@ class StartJob:
         self.key = key
         self.run_id = event.run.id
         self.outcome: Any = None
-        self.reread = True
 
     def decide(self, view: View, now: int, limits: Limits) -> Decision:
         decision = start(self.graph, view, self.event, now, limits)

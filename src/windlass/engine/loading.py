@@ -36,7 +36,10 @@ async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, 
             await graphs.load(need.key)
         else:
             sets.append((view, need))
-    for table, views in by_table.items():
+    # Runs first: what is read after a run's row is at least as new as its `seq`, so if anything has
+    # moved in between, saving finds out. Read the other way round, stale rows would pass for new.
+    for table in sorted(by_table, key=lambda table: table is not Run):
+        views = by_table[table]
         rows = {row.pk: row for row in await session.rows(table, list(views))}
         for key, view in views.items():
             view.give(table, [key], [rows[key]] if key in rows else [])

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from windlass.engine.engine import Engine
+from windlass.engine.flows import Target
 from windlass.engine.jobs import StartJob
 from windlass.kernel.events import (
     CancelRequested,
@@ -17,7 +18,7 @@ from windlass.kernel.events import (
 )
 from windlass.kernel.redo import descendants_of, find_task
 from windlass.model.errors import BadRequest, Conflict, NotFound
-from windlass.model.rows import Flow, Idempotency, Json, Run, Task, Variable, Version
+from windlass.model.rows import Idempotency, Json, Run, Task, Variable
 from windlass.model.states import RUN_ENDED, RunState
 from windlass.ports.store import Cond
 
@@ -31,8 +32,7 @@ class Started(msgspec.Struct, frozen=True):
 
 async def start_run(
     engine: Engine,
-    flow: Flow,
-    version: Version,
+    target: Target,
     params: Json = "{}",
     *,
     key: str = "",
@@ -40,13 +40,13 @@ async def start_run(
     priority: int = 0,
 ) -> Started:
     """Begin a run. The same key with the same request gives the run that exists already."""
-    graph = await engine.graphs.load(version.id)
+    graph = await engine.graphs.load(target.version_id)
     now = engine.store.now()
     run = Run(
         id=engine.new_id(),
-        version_id=version.id,
-        flow_id=flow.id,
-        flow_name=flow.name,
+        version_id=target.version_id,
+        flow_id=target.flow_id,
+        flow_name=target.flow_name,
         state=RunState.QUEUED,
         params=params,
         request_id=key,
@@ -57,7 +57,7 @@ async def start_run(
     )
     row = None
     if key:
-        digest = sha256(f"{version.id}\n{params}\n{tags}".encode()).hexdigest()
+        digest = sha256(f"{target.version_id}\n{params}\n{tags}".encode()).hexdigest()
         row = Idempotency(key=key, run_id=run.id, request_hash=digest, created_at=now)
         earlier = await find_by_key(engine, row)
         if earlier is not None:

@@ -127,7 +127,8 @@ class RunView:
                 known[key] = None
         for changes in (decision.made, decision.changed):
             for table, rows in changes.items():
-                if table is not Event:
+                # Events and idempotency keys are written and never asked for by a decision.
+                if table in self.tables:
                     self.tables[table].update(rows)
 
     def prune(self) -> None:

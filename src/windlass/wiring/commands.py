@@ -109,7 +109,7 @@ async def keep_alive(engine: Engine) -> None:
 async def run_example(options: ServerOptions, engine: Engine, url: str) -> None:
     published = await flows.publish(engine, "hello", HELLO)
     params = msgspec.json.encode(HELLO_PARAMS).decode()
-    started = await runs.start_run(engine, published.flow, published.version, params)
+    started = await runs.start_run(engine, published.target, params)
     ended = await runs.wait_run(engine, started.run.id, 30)
     shared = await runs.shared_of(engine, ended.id)
     mark = "✓" if ended.state is RunState.SUCCEEDED else "✗"
@@ -123,9 +123,7 @@ def say(options: ServerOptions, line: str) -> None:
 
 
 @contextlib.asynccontextmanager
-async def serving(
-    system: System, bound: socket.socket
-) -> AsyncIterator["asyncio.Task[None]"]:
+async def serving(system: System, bound: socket.socket) -> AsyncIterator["asyncio.Task[None]"]:
     """The web server on a socket; the task ends when a signal asks it to."""
     config = uvicorn.Config(
         system.app(),
@@ -137,7 +135,7 @@ async def serving(
     )
     web = uvicorn.Server(config)
     task = asyncio.ensure_future(web.serve(sockets=[bound]))
-    while not web.started and not task.done():
+    while not web.started and not task.done():  # noqa: ASYNC110  uvicorn offers no event for it
         await asyncio.sleep(0.005)
     try:
         yield task
@@ -172,5 +170,3 @@ def bind_near(host: str, port: int) -> socket.socket:
 def url_of(bound: socket.socket) -> str:
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-

@@ -39,7 +39,7 @@ def execution(service: Service) -> Execute:
                 value = await service.handler(*positional, **named)
             else:
                 value = await asyncio.to_thread(service.handler, *positional, **named)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
             ended = outcome.failed(error, context)
         else:
             ended = outcome.succeeded(value)

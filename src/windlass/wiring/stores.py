@@ -53,13 +53,7 @@ async def schema(url: str) -> tuple[int, int]:
     check_url(url)
     path = sqlite_path(url)
     if path is not None:
-        if not Path(path).exists():
-            return 0, SCHEMA
-        database = sqlite3.connect(path)
-        try:
-            return int(database.execute("pragma user_version").fetchone()[0]), SCHEMA
-        finally:
-            database.close()
+        return sqlite_schema(path), SCHEMA
     try:
         connection = await asyncpg.connect(url)
         try:
@@ -68,6 +62,16 @@ async def schema(url: str) -> tuple[int, int]:
             await connection.close()
     except (OSError, asyncpg.PostgresError) as error:
         raise Unavailable(f"cannot reach PostgreSQL: {error}") from error
+
+
+def sqlite_schema(path: str) -> int:
+    if not Path(path).exists():
+        return 0
+    database = sqlite3.connect(path)
+    try:
+        return int(database.execute("pragma user_version").fetchone()[0])
+    finally:
+        database.close()
 
 
 async def open_store(url: str) -> Store:

@@ -163,11 +163,15 @@ class PostgresStore:
 
     async def renew(self, attempts: Sequence[str], lease_until: int) -> dict[str, bool]:
         sql = (
-            "update attempts a set lease_until = greatest(a.lease_until, $2)"
-            " from (select id from attempts where id = any($1::text[])"
-            " and state in ('claimed', 'running') order by id for update) held"
-            " where a.id = held.id returning a.id, a.cancel_at"
+            "with held as (select id from attempts where id = any($1::text[])"
+            " and state in ('claimed', 'running') for update skip locked),"
+            " renewed as (update attempts a set lease_until = greatest(a.lease_until, $2)"
+            " from held where a.id = held.id)"
+            " select id, cancel_at from attempts where id = any($1::text[])"
+            " and state in ('claimed', 'running')"
         )
+        # A row that a save holds at this moment is not waited for, which could end in a deadlock:
+        # it is reported as it stands and renewed next time, long before its lease runs out.
         async with self.connection() as connection:
             rows = await connection.fetch(sql, list(attempts), lease_until)
         return {row["id"]: row["cancel_at"] is not None for row in rows}

@@ -9,7 +9,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.filters import run_conditions
 from windlass.engine.why import why
 from windlass.model.errors import BadRequest, NotFound, WindlassError
-from windlass.model.rows import Flow, Run, Version
+from windlass.model.rows import Run, Version
 from windlass.ports.store import Cond
 from windlass.protocol.api import (
     BulkBody,
@@ -38,26 +38,24 @@ async def start(request: Request) -> Response:
     """Start a run; with an Idempotency-Key or requestId the same call twice starts one."""
     body = await read_json(request, StartBody)
     engine = engine_of(request)
-    flow = await flows.find_flow(engine, body.flow)
-    version = await flows.find_version(engine, flow, body.version)
+    target = await flows.find_target(engine, body.flow, body.version)
     started = await runs.start_run(
         engine,
-        flow,
-        version,
+        target,
         msgspec.json.encode(body.params).decode(),
         key=request.headers.get("idempotency-key") or body.request_id,
         tags=msgspec.json.encode(body.tags).decode(),
         priority=body.priority,
     )
-    return started_view(started, version)
+    return started_view(started, target)
 
 
-def started_view(started: runs.Started, version: Version) -> Response:
+def started_view(started: runs.Started, target: flows.Target) -> Response:
     run = started.run
     view = StartedView(
         id=run.id,
         flow=run.flow_name,
-        version=version.number,
+        version=target.number,
         state=str(run.state),
         created=started.created,
     )
@@ -160,16 +158,15 @@ async def rerun(request: Request) -> Response:
     """Start a new run of the same version with the same parameters."""
     engine = engine_of(request)
     run = await find(request)
-    async with engine.store.session() as session:
-        flow = await session.rows(Flow, [run.flow_id])
-        version = await session.rows(Version, [run.version_id])
-    if not flow or not version:
+    version = await engine.store.page(Version, [Cond("id", "=", run.version_id)], limit=1)
+    if not version:
         raise NotFound(f"run {run.id} is of a version that is gone")
+    target = flows.Target(run.flow_id, run.flow_name, run.version_id, version[0].number)
     key = request.headers.get("idempotency-key", "")
     started = await runs.start_run(
-        engine, flow[0], version[0], run.params, key=key, tags=run.tags, priority=run.priority
+        engine, target, run.params, key=key, tags=run.tags, priority=run.priority
     )
-    return started_view(started, version[0])
+    return started_view(started, target)
 
 
 async def bulk(request: Request) -> Response:

@@ -67,3 +67,12 @@ select flow_id, count(*) as n, max(number) as latest from versions
 select id, lease_until from attempts
  where state in ('claimed', 'running') and lease_until <= :now
  order by lease_until limit :count_max;
+
+-- name: find_target
+-- The version a run of a flow uses: the one named by number or else the newest published one, of
+-- the flow with this id or else the newest of this name.
+select f.id as flow_id, f.name as flow_name, v.id as version_id, v.number as number
+  from flows f join versions v on v.flow_id = f.id
+ where (f.id = :flow or f.name = :flow)
+   and (v.number = :number or (:number = 0 and v.status = 'published'))
+ order by case when f.id = :flow then 0 else 1 end, f.id desc, v.number desc limit 1;

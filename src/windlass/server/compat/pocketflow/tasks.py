@@ -9,7 +9,7 @@ from starlette.responses import Response
 from windlass.engine import flows, runs
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
-from windlass.model.rows import Attempt, Flow, Run, Version
+from windlass.model.rows import Attempt, Run, Version
 from windlass.model.states import RunState
 from windlass.ports.store import Cond
 from windlass.server.api.flows import engine_of
@@ -34,14 +34,10 @@ async def create(request: Request) -> Response:
     fields = await read_fields(request)
     engine = engine_of(request)
     flow_id = bare(text_field(fields, "FlowID", required=True), "flow")
-    found = await engine.store.page(Flow, [Cond("id", "=", flow_id)], limit=1)
-    if not found:
-        raise NotFound(f'no flow "flow-{flow_id}"')
-    version = await flows.find_version(engine, found[0], number_field(fields, "Version"))
+    target = await flows.find_target(engine, flow_id, max(0, number_field(fields, "Version")))
     started = await runs.start_run(
         engine,
-        found[0],
-        version,
+        target,
         params_text(fields.get("paramsjson")),
         key=request.headers.get("idempotency-key") or text_field(fields, "request_id"),
     )

@@ -1,0 +1,137 @@
+"""`windlass dev`, `server`, `db` and `bench`: options in, the wiring does the rest."""
+
+import sys
+
+import click
+
+from windlass.cli.settings import database_url, setting
+from windlass.wiring.options import ServerOptions
+
+ROLES = frozenset({"api", "control"})
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@click.command()
+@setting("--port", type=int, default=7700, show_default=True)
+@setting("--host", default="127.0.0.1", show_default=True)
+@setting("--db", default="./.windlass/dev.db", show_default=True, help="A file or a URL.")
+@setting("--lease-s", type=click.FloatRange(min=0.5), default=30.0, show_default=True)
+@setting("--allow-scripts", is_flag=True, help="Let definitions run commands on this machine.")
+@click.option("--no-example", is_flag=True, help="Do not publish and run the example flow.")
+@click.option("--quiet", is_flag=True)
+def dev(
+    port: int,
+    host: str,
+    db: str,
+    lease_s: float,
+    allow_scripts: bool,
+    no_example: bool,
+    quiet: bool,
+) -> None:
+    """Run everything in one process: server, worker and an example. No tokens needed."""
+    if host not in LOOPBACK:
+        hint = "use `windlass server` to be reachable from elsewhere"
+        raise click.UsageError(f"dev needs no tokens, so it listens on loopback only; {hint}")
+    from windlass.wiring import commands
+
+    options = ServerOptions(
+        host=host,
+        port=port,
+        db=database_url(db),
+        no_auth=True,
+        lease_s=lease_s,
+        allow_scripts=allow_scripts,
+        example=not no_example,
+        quiet=quiet,
+    )
+    sys.exit(commands.dev(options))
+
+
+@click.command()
+@setting("--host", default="127.0.0.1", show_default=True)
+@setting("--port", type=int, default=8070, show_default=True)
+@setting("--db", default="sqlite:///windlass.db", show_default=True, also=("SCHEDULER_DB",))
+@setting("--role", "roles", default="api,control", show_default=True, help="api, control or both.")
+@setting("--admin-token", default="", help="A bootstrap token; better set as a variable.")
+@setting("--no-auth", is_flag=True, help="Ask for no tokens; on a loopback host only.")
+@setting("--lease-s", type=click.FloatRange(min=0.5), default=30.0, show_default=True)
+@setting("--allow-scripts", is_flag=True, help="Let definitions run commands on this machine.")
+@setting(
+    "--push-allow",
+    multiple=True,
+    help="Networks or host patterns of push workers, as 10.0.0.0/8 or *.internal; repeatable.",
+)
+@click.option("--quiet", is_flag=True)
+def server(
+    host: str,
+    port: int,
+    db: str,
+    roles: str,
+    admin_token: str,
+    no_auth: bool,
+    lease_s: float,
+    allow_scripts: bool,
+    push_allow: tuple[str, ...],
+    quiet: bool,
+) -> None:
+    """Run a server. It needs tokens: --admin-token, then `windlass token create`."""
+    if no_auth and host not in LOOPBACK:
+        raise click.UsageError("--no-auth is for loopback hosts only; give --admin-token instead")
+    from windlass.wiring import commands
+
+    options = ServerOptions(
+        host=host,
+        port=port,
+        db=database_url(db),
+        roles=read_roles(roles),
+        admin_token=admin_token,
+        no_auth=no_auth,
+        lease_s=lease_s,
+        allow_scripts=allow_scripts,
+        push_allow=tuple(item for given in push_allow for item in given.split(",") if item),
+        example=False,
+        quiet=quiet,
+    )
+    sys.exit(commands.server(options))
+
+
+def read_roles(given: str) -> frozenset[str]:
+    roles = frozenset(role.strip() for role in given.split(",") if role.strip())
+    unknown = roles - ROLES
+    if unknown or not roles:
+        raise click.UsageError(f"--role is api, control, or api,control; not {given!r}")
+    return roles
+
+
+@click.group()
+def db() -> None:
+    """Prepare a database."""
+
+
+@db.command()
+@setting("--db", "url", required=True, also=("SCHEDULER_DB",), help="A file or a URL.")
+def migrate(url: str) -> None:
+    """Bring a database's tables up to this release."""
+    from windlass.wiring import commands
+
+    sys.exit(commands.migrate(database_url(url)))
+
+
+@db.command()
+@setting("--db", "url", required=True, also=("SCHEDULER_DB",), help="A file or a URL.")
+def status(url: str) -> None:
+    """Say which release's tables a database has."""
+    from windlass.wiring import commands
+
+    sys.exit(commands.db_status(database_url(url)))
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def bench(args: tuple[str, ...]) -> None:
+    """Measure throughput and latency."""
+    from windlass.testing.bench import main as benchmark
+
+    sys.exit(benchmark.main(list(args)))

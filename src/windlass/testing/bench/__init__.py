@@ -1,0 +1,1 @@
+"""The benchmark: the same workloads as the peers' table, beside the machine's own limits."""
