@@ -117,7 +117,7 @@ def test_a_flow_is_pushed_from_a_file_or_a_module(
     server.answers["POST", "/api/v1/flows/greet/versions"] = {"flow": "greet", "version": 1}
     (tmp_path / "greet.flow.yaml").write_text("start: a\n")
     assert invoke("flow", "push", str(tmp_path / "greet.flow.yaml")).stdout == "greet\t1\n"
-    assert server.requests[-1].headers["Content-Type"] == "application/yaml"
+    assert server.body() == {"definition": {"start": "a"}, "status": "published"}
     (tmp_path / "my_flow.py").write_text(
         "from windlass import Flow\nf = Flow('greet')\nf.step('a', 's')\n"
     )

@@ -1,0 +1,74 @@
+"""Parameters from the command line: `-p name=text`, `-p n:=3`, `-p a.b:=[1]`, `-i @file.json`."""
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from windlass.model.errors import BadRequest
+
+
+def read_value(given: str) -> Any:
+    """JSON from the text itself, from a file (`@name`) or from standard input (`@-`)."""
+    text, source = given, "the value"
+    if given.startswith("@"):
+        source = given[1:]
+        try:
+            text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")
+        except OSError as error:
+            raise BadRequest(f"cannot read {source}: {error.strerror}") from error
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadRequest(f"{source} is not JSON: {error}") from error
+
+
+def read_params(base: str, pairs: Iterable[str]) -> dict[str, Any]:
+    """The parameters of a run: an object to begin with, then single ones over it."""
+    params: object = read_value(base) if base else {}
+    if not _is_object(params):
+        raise BadRequest("the input must be a JSON object")
+    merged = dict(params)
+    for pair in pairs:
+        path, value = _pair(pair)
+        _put(merged, path, value)
+    return merged
+
+
+def read_tags(pairs: Iterable[str]) -> dict[str, str]:
+    tags: dict[str, str] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise BadRequest(f'"{pair}" is not a tag; write name=value')
+        tags[name] = value
+    return tags
+
+
+def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def _pair(pair: str) -> tuple[str, Any]:
+    name, sign, text = pair.partition("=")
+    if not sign or not name.rstrip(":"):
+        raise BadRequest(f'"{pair}" is not a parameter; write name=text or name:=json')
+    if not name.endswith(":"):
+        return name, text
+    try:
+        return name[:-1], json.loads(text)
+    except json.JSONDecodeError as error:
+        hint = f"for plain text write {name[:-1]}={text}"
+        raise BadRequest(f'"{text}" is not JSON ({error.msg}); {hint}') from error
+
+
+def _put(params: dict[str, Any], path: str, value: Any) -> None:
+    *parents, last = path.split(".")
+    place = params
+    for step in parents:
+        inner: object = place.setdefault(step, {})
+        if not _is_object(inner):
+            raise BadRequest(f'"{path}": "{step}" is not an object')
+        place = inner
+    place[last] = value

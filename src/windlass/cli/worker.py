@@ -1,0 +1,110 @@
+"""`windlass worker TARGET` runs services; `windlass worker ls` lists workers."""
+
+import logging
+import os
+import sys
+
+import click
+
+from windlass.cli import output
+from windlass.cli.api import json_option, limit_option, with_client
+from windlass.cli.settings import setting
+from windlass.client import Client
+
+
+class TargetGroup(click.Group):
+    """A group whose default command takes whatever is not the name of another as its TARGET."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] in self.commands:
+            return super().resolve_command(ctx, args)
+        return "start", start, args
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # Options before TARGET belong to it, so the group must not try to read them.
+        if args and args[0] not in (*self.commands, "-h", "--help"):
+            args = ["start", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=TargetGroup, subcommand_metavar="TARGET [OPTIONS] | ls")
+def worker() -> None:
+    """Run services for a server, or list workers.
+
+    TARGET is `builtin`, or module:worker for a windlass.Worker of your own. Options of TARGET are
+    shown by `windlass worker start --help`.
+    """
+
+
+@worker.command()
+@click.argument("target")
+@setting("--server", default="", help="The server's URL.")
+@setting("--mode", "--transport", type=click.Choice(("pull", "push")), default="pull")
+@setting("--concurrency", type=click.IntRange(min=1), default=32, show_default=True)
+@setting("--id", "worker_id", default="", envvar=["WINDLASS_WORKER_ID"], help="Else made up.")
+@setting("--token", default="", help="An API token with the role worker.")
+@setting("--listen", default="", help="push: host:port to listen on, as the server reaches it.")
+@setting("--push-token", default="", help="push: what callers must present.")
+@setting("--drain-s", type=click.FloatRange(min=0), default=30.0, show_default=True)
+@setting("--services", default="", help="Only these of the target's services: a,b.")
+@click.option("-v", "--verbose", is_flag=True, help="Log every detail.")
+def start(
+    target: str,
+    server: str,
+    mode: str,
+    concurrency: int,
+    worker_id: str,
+    token: str,
+    listen: str,
+    push_token: str,
+    drain_s: float,
+    services: str,
+    verbose: bool,
+) -> None:
+    """Run the services of TARGET until a signal; the first one lets running work end."""
+    from windlass.worker.serve import serve
+    from windlass.worker.settings import WorkerSettings, default_id, listen_url, server_url
+    from windlass.worker.targets import load_worker
+
+    log_to_stderr(verbose=verbose)
+    names = tuple(name.strip() for name in services.split(",") if name.strip())
+    settings = WorkerSettings(
+        server=server_url(server),
+        id=worker_id or default_id(),
+        token=token,
+        mode=mode,
+        concurrency=concurrency,
+        drain_s=drain_s,
+        listen=listen_url(listen),
+        push_token=push_token,
+        services=names,
+    )
+    all_ended = serve(load_worker(target, names), settings)
+    if not all_ended:
+        sys.stderr.flush()
+        # Handlers stuck in threads were given back, but Python would wait for them to end.
+        os._exit(0)
+
+
+@worker.command("ls")
+@limit_option
+@json_option
+@with_client
+def list_workers(client: Client, limit: int, as_json: bool) -> None:
+    """List workers."""
+    found = client.workers(limit=limit)
+    columns = ("id", "state", "transport", "load", "capacity", "held", "seen_at", "services")
+    hint = "no workers; start one with `windlass worker builtin`"
+    output.show_rows(found.items, columns, as_json=as_json, empty=hint)
+
+
+def log_to_stderr(*, verbose: bool) -> None:
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    for chatty in ("httpx", "httpcore", "uvicorn"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -1,0 +1,198 @@
+"""The client for async code; the same names as the sync one."""
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from types import TracebackType
+from typing import Any, Generic, ParamSpec, Self, TypeVar
+
+import anyio
+import httpx
+
+from windlass.client import calls, scripts, wire
+from windlass.client.methods import AsyncMethod, AsyncRunMethod
+from windlass.client.requests import Call, Pause, Script, Work
+from windlass.client.settings import resolve
+from windlass.client.shapes import EventInfo, RunInfo
+from windlass.client.sse import Follow
+from windlass.model.errors import WindlassError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Begins(Generic[P]):
+    """A client method that starts a run and answers with its handle."""
+
+    def __init__(self, build: Callable[P, Work[RunInfo]]) -> None:
+        self._build = build
+        self.__doc__ = build.__doc__
+
+    def __get__(
+        self, client: "AsyncClient", owner: type
+    ) -> "Callable[P, Coroutine[Any, Any, AsyncRun]]":
+        async def method(*args: P.args, **kwargs: P.kwargs) -> AsyncRun:
+            return AsyncRun(client, await client.perform(self._build(*args, **kwargs)))
+
+        return method
+
+
+class AsyncClient:
+    """Talks to a server; `async with AsyncClient() as client:` closes its connections."""
+
+    def __init__(
+        self, url: str = "", token: str = "", *, transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        settings = resolve(url, token)
+        self.url = settings.url
+        self._http = httpx.AsyncClient(
+            base_url=settings.url,
+            headers=wire.headers_for(settings),
+            transport=transport,
+            trust_env=wire.may_use_proxy(settings),
+        )
+
+    publish = AsyncMethod(calls.publish)
+    validate = AsyncMethod(calls.validate)
+    flows = AsyncMethod(calls.flows)
+    flow = AsyncMethod(calls.flow)
+    versions = AsyncMethod(calls.versions)
+    version = AsyncMethod(calls.version)
+    start = _Begins(scripts.start)
+    runs = AsyncMethod(calls.runs)
+    bulk = AsyncMethod(calls.bulk)
+    inbox = AsyncMethod(calls.inbox)
+    answer = AsyncMethod(calls.answer)
+    approve = AsyncMethod(calls.approve)
+    reject = AsyncMethod(calls.reject)
+    workers = AsyncMethod(calls.workers)
+    create_token = AsyncMethod(calls.create_token)
+    tokens = AsyncMethod(calls.tokens)
+    revoke_token = AsyncMethod(calls.revoke_token)
+    info = AsyncMethod(calls.info)
+
+    async def run(self, run_id: str) -> "AsyncRun":
+        """A run by its id, or by the beginning of it."""
+        return AsyncRun(self, await self.perform(calls.get_run(run_id)))
+
+    async def perform(self, work: Work[T]) -> T:
+        """Do what a function of `calls` or `scripts` describes."""
+        if isinstance(work, Call):
+            return await self._send(work)
+        return await self._follow_script(work)
+
+    async def events(self, run_id: str, after: int = 0) -> AsyncIterator[EventInfo]:
+        """A run's events from `after` on, as they happen, until it has ended.
+
+        A connection that breaks is opened again where it broke, so no event is missed or repeated.
+        """
+        follow = Follow(after)
+        while True:
+            try:
+                async for event in self._stream(run_id, follow):
+                    yield event
+                if follow.exhausted(await self.perform(calls.get_run(run_id))):
+                    return
+            except WindlassError as error:
+                if wire.must_give_up(error, follow):
+                    raise
+            await anyio.sleep(follow.pause_s())
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _send(self, call: Call[T]) -> T:
+        try:
+            answer = await self._http.send(wire.request_for(self._http, call))
+        except httpx.HTTPError as error:
+            raise wire.unreachable(self.url, error) from error
+        return wire.read(call, answer)
+
+    async def _follow_script(self, script: Script[T]) -> T:
+        try:
+            step = next(script)
+            while True:
+                try:
+                    came = await self._step(step)
+                except WindlassError as error:
+                    step = script.throw(error)
+                else:
+                    step = script.send(came)
+        except StopIteration as done:
+            value: T = done.value
+            return value
+
+    async def _step(self, step: Call[object] | Pause) -> object:
+        if isinstance(step, Pause):
+            await anyio.sleep(step.seconds)
+            return None
+        return await self._send(step)
+
+    async def _stream(self, run_id: str, follow: Follow) -> AsyncIterator[EventInfo]:
+        path = calls.history(run_id).path
+        request = self._http.build_request(
+            "GET", path, headers=follow.headers, timeout=wire.stream_timeout()
+        )
+        try:
+            answer = await self._http.send(request, stream=True)
+            try:
+                if answer.status_code >= 300:
+                    await answer.aread()
+                    raise wire.refusal(answer)
+                follow.opened()
+                async for line in answer.aiter_lines():
+                    event = follow.feed(line)
+                    if event is not None:
+                        yield event
+            finally:
+                await answer.aclose()
+        except httpx.HTTPError as error:
+            raise wire.unreachable(self.url, error) from error
+
+
+class AsyncRun:
+    """A handle on one run."""
+
+    def __init__(self, client: AsyncClient, info: RunInfo) -> None:
+        self.client = client
+        self.info = info
+
+    wait = AsyncRunMethod(scripts.wait)
+    result = AsyncRunMethod(scripts.result)
+    tasks = AsyncRunMethod(calls.tasks)
+    attempts = AsyncRunMethod(calls.attempts)
+    history = AsyncRunMethod(calls.history)
+    why = AsyncRunMethod(calls.why)
+    cancel = AsyncRunMethod(calls.cancel)
+    signal = AsyncRunMethod(calls.signal)
+    retry = AsyncRunMethod(calls.retry)
+
+    @property
+    def id(self) -> str:
+        return self.info.id
+
+    @property
+    def state(self) -> str:
+        """As of the last `refresh`."""
+        return self.info.state
+
+    async def refresh(self) -> RunInfo:
+        self.info = await self.client.perform(calls.get_run(self.id))
+        return self.info
+
+    async def rerun(self) -> "AsyncRun":
+        """A new run with the same flow version and input."""
+        return AsyncRun(self.client, await self.client.perform(calls.rerun(self.id)))
+
+    def events(self, after: int = 0) -> AsyncIterator[EventInfo]:
+        """See `AsyncClient.events`."""
+        return self.client.events(self.id, after)

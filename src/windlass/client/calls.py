@@ -1,0 +1,247 @@
+"""Every operation of the API, once: what to ask and what the answer is.
+
+Both clients get their methods from these functions, so their signatures are the SDK's reference.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from windlass.client.requests import Call, Ignored, encode
+from windlass.client.shapes import (
+    AttemptInfo,
+    BulkDone,
+    CheckpointInfo,
+    EventInfo,
+    FlowInfo,
+    Page,
+    Published,
+    Redone,
+    RunInfo,
+    ServerInfo,
+    TaskInfo,
+    TokenInfo,
+    Validated,
+    VersionInfo,
+    Why,
+    WorkerInfo,
+)
+
+API = "/api/v1"
+
+
+class Compiles(Protocol):
+    """A flow written in Python."""
+
+    @property
+    def name(self) -> str: ...
+
+    def compile(self) -> dict[str, Any]: ...
+
+
+Definition = Mapping[str, Any] | str
+"""An object, or YAML or JSON text."""
+
+
+def publish(
+    flow: str | Compiles,
+    definition: Definition | None = None,
+    *,
+    description: str = "",
+    status: str = "published",
+) -> Call[Published]:
+    """Publish a definition as the flow's next version, or find that it is the newest already."""
+    name = flow if isinstance(flow, str) else flow.name
+    if definition is None:
+        if isinstance(flow, str):
+            raise ValueError("give a definition, or a Flow that has one")
+        definition = flow.compile()
+    path = f"{API}/flows/{_part(name)}/versions"
+    if isinstance(definition, str):
+        if description or status != "published":
+            raise ValueError("text travels alone; give an object to add a description or status")
+        # Text goes as it is: the server reads both spellings and names lines in its problems.
+        return Call(
+            "POST", path, Published, body=definition.encode(), content_type="application/yaml"
+        )
+    body: dict[str, Any] = {"definition": definition, "status": status}
+    if description:
+        body["description"] = description
+    return Call("POST", path, Published, body=encode(body))
+
+
+def validate(definition: Definition | Compiles) -> Call[Validated]:
+    """Check a definition without publishing it; raises DefinitionError with every problem."""
+    path = f"{API}/flows/validate"
+    if isinstance(definition, str):
+        return Call(
+            "POST", path, Validated, body=definition.encode(), content_type="application/yaml"
+        )
+    plain = definition if isinstance(definition, Mapping) else definition.compile()
+    return Call("POST", path, Validated, body=encode({"definition": plain}))
+
+
+def flows(q: str = "", *, limit: int = 50, cursor: str | int = "") -> Call[Page[FlowInfo]]:
+    return Call("GET", f"{API}/flows", Page[FlowInfo], _listing(limit, cursor, q=q))
+
+
+def flow(name: str) -> Call[FlowInfo]:
+    return Call("GET", f"{API}/flows/{_part(name)}", FlowInfo)
+
+
+def versions(name: str) -> Call[Page[VersionInfo]]:
+    return Call("GET", f"{API}/flows/{_part(name)}/versions", Page[VersionInfo])
+
+
+def version(name: str, number: int) -> Call[VersionInfo]:
+    return Call("GET", f"{API}/flows/{_part(name)}/versions/{number}", VersionInfo)
+
+
+def start(
+    flow: str,
+    params: object = None,
+    *,
+    key: str = "",
+    version: int | None = None,
+    tags: Mapping[str, str] | None = None,
+    priority: int = 0,
+) -> Call[RunInfo]:
+    """Start a run; the same `key` again finds the run it started before."""
+    body: dict[str, Any] = {"flow": flow, "params": {} if params is None else params}
+    if version is not None:
+        body["version"] = version
+    if tags:
+        body["tags"] = dict(tags)
+    if priority:
+        body["priority"] = priority
+    headers = {"Idempotency-Key": key} if key else {}
+    return Call("POST", f"{API}/runs", RunInfo, body=encode(body), headers=headers)
+
+
+def runs(q: str = "", *, limit: int = 50, cursor: str | int = "") -> Call[Page[RunInfo]]:
+    """Runs by filter, newest first: `status:failed flow:review-* started:>-2h`."""
+    return Call("GET", f"{API}/runs", Page[RunInfo], _listing(limit, cursor, q=q))
+
+
+def get_run(run_id: str, wait_ms: int = 0) -> Call[RunInfo]:
+    """A run; with `wait_ms` the server answers when it has ended, or after that time."""
+    query: dict[str, str | int] = {"waitMs": wait_ms} if wait_ms else {}
+    return Call("GET", _run(run_id), RunInfo, query, wait_s=wait_ms / 1000)
+
+
+def tasks(
+    run_id: str, *, state: str = "", limit: int = 100, cursor: str | int = ""
+) -> Call[Page[TaskInfo]]:
+    query = _listing(limit, cursor, state=state)
+    return Call("GET", f"{_run(run_id)}/tasks", Page[TaskInfo], query)
+
+
+def attempts(run_id: str, *, task: str = "") -> Call[Page[AttemptInfo]]:
+    query: dict[str, str | int] = {"task": task} if task else {}
+    return Call("GET", f"{_run(run_id)}/attempts", Page[AttemptInfo], query)
+
+
+def history(run_id: str, *, after: int = 0, limit: int = 500) -> Call[Page[EventInfo]]:
+    """A page of a run's events."""
+    query: dict[str, str | int] = {"after": after, "limit": limit}
+    return Call("GET", f"{_run(run_id)}/events", Page[EventInfo], query)
+
+
+def why(run_id: str) -> Call[Why]:
+    """What the run waits for, who holds it and until when."""
+    return Call("GET", f"{_run(run_id)}/why", Why)
+
+
+def cancel(run_id: str, reason: str = "") -> Call[Ignored]:
+    return _post(f"{_run(run_id)}/cancel", Ignored, {"reason": reason} if reason else {})
+
+
+def signal(run_id: str, key: str, value: object = None) -> Call[Ignored]:
+    """Give a waiting run a value."""
+    return _post(f"{_run(run_id)}/signal", Ignored, {"key": key, "value": value})
+
+
+def retry(
+    run_id: str, task: str | None = None, *, from_: bool = False, dry_run: bool = False
+) -> Call[Redone]:
+    """Try a failed task again; with `from_`, it and everything after it."""
+    body: dict[str, Any] = {"from": from_, "dryRun": dry_run}
+    if task is not None:
+        body["task"] = task
+    return _post(f"{_run(run_id)}/retry", Redone, body)
+
+
+def rerun(run_id: str) -> Call[RunInfo]:
+    """Start a new run with the same flow version and input."""
+    return _post(f"{_run(run_id)}/rerun", RunInfo, {})
+
+
+def bulk(action: str, q: str, *, dry_run: bool = False) -> Call[BulkDone]:
+    """Cancel or retry every run a filter finds."""
+    body = {"action": action, "q": q, "dryRun": dry_run}
+    return _post(f"{API}/runs/bulk", BulkDone, body)
+
+
+def inbox(
+    *, state: str = "open", limit: int = 50, cursor: str | int = ""
+) -> Call[Page[CheckpointInfo]]:
+    """What waits for a person."""
+    query = _listing(limit, cursor, state=state)
+    return Call("GET", f"{API}/checkpoints", Page[CheckpointInfo], query)
+
+
+def answer(checkpoint_id: str, value: object, *, note: str = "") -> Call[Ignored]:
+    """Answer a checkpoint; Conflict if somebody already has."""
+    body = {"answer": value, "note": note} if note else {"answer": value}
+    return _post(f"{API}/checkpoints/{_part(checkpoint_id)}/resolve", Ignored, body)
+
+
+def approve(checkpoint_id: str, *, note: str = "") -> Call[Ignored]:
+    return answer(checkpoint_id, "approved", note=note)
+
+
+def reject(checkpoint_id: str, *, note: str = "") -> Call[Ignored]:
+    return answer(checkpoint_id, "rejected", note=note)
+
+
+def workers(*, limit: int = 100, cursor: str | int = "") -> Call[Page[WorkerInfo]]:
+    return Call("GET", f"{API}/workers", Page[WorkerInfo], _listing(limit, cursor))
+
+
+def create_token(name: str, role: str, *, expires_in_s: int | None = None) -> Call[TokenInfo]:
+    body: dict[str, Any] = {"name": name, "role": role}
+    if expires_in_s is not None:
+        body["expiresInS"] = expires_in_s
+    return _post(f"{API}/tokens", TokenInfo, body)
+
+
+def tokens() -> Call[Page[TokenInfo]]:
+    return Call("GET", f"{API}/tokens", Page[TokenInfo])
+
+
+def revoke_token(token_id: str) -> Call[Ignored]:
+    return Call("DELETE", f"{API}/tokens/{_part(token_id)}", Ignored)
+
+
+def info() -> Call[ServerInfo]:
+    return Call("GET", f"{API}/info", ServerInfo)
+
+
+def _post(path: str, answer: type[Any], body: object) -> Call[Any]:
+    return Call("POST", path, answer, body=encode(body))
+
+
+def _listing(limit: int, cursor: str | int, **filters: str) -> dict[str, str | int]:
+    query: dict[str, str | int] = {"limit": limit}
+    query.update((name, value) for name, value in filters.items() if value)
+    if cursor != "":
+        query["cursor"] = cursor
+    return query
+
+
+def _run(run_id: str) -> str:
+    return f"{API}/runs/{_part(run_id)}"
+
+
+def _part(text: str) -> str:
+    return quote(text, safe="~@.")

@@ -1,0 +1,34 @@
+"""How a run may end that is not a result."""
+
+from windlass.client.shapes import RunInfo
+from windlass.model.errors import WindlassError
+
+
+class RunEnded(WindlassError):
+    """Base: the run ended, but not well; `run` tells all about it."""
+
+    def __init__(self, run: RunInfo, message: str) -> None:
+        super().__init__(message)
+        self.run = run
+
+
+class RunFailed(RunEnded):
+    def __init__(self, run: RunInfo) -> None:
+        error = run.error
+        where = f" at {error.node}" if error is not None and error.node else ""
+        why = f": {error.message}" if error is not None else ""
+        super().__init__(run, f"run {run.id} failed{where}{why}")
+
+
+class RunCancelled(RunEnded):
+    def __init__(self, run: RunInfo) -> None:
+        super().__init__(run, f"run {run.id} was cancelled")
+
+
+class WaitTimeout(WindlassError):
+    """The run had not ended when the caller's patience had."""
+
+    def __init__(self, run_id: str, state: str) -> None:
+        super().__init__(
+            f"run {run_id} is still {state}; wait longer, or ask `windlass why {run_id}`"
+        )

@@ -1,0 +1,69 @@
+"""Which server to talk to, and as whom: arguments, then the environment, then a profile.
+
+`~/.config/windlass/config.toml`:
+
+    profile = "local"            # used unless WINDLASS_PROFILE names another
+
+    [profiles.local]
+    url = "http://127.0.0.1:7700"
+    token = "…"
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from windlass.model.errors import BadRequest
+
+DEFAULT_URL = "http://127.0.0.1:7700"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    url: str
+    token: str
+
+
+class Profile(msgspec.Struct, frozen=True):
+    url: str = ""
+    token: str = ""
+
+
+class Config(msgspec.Struct, frozen=True):
+    profile: str = "default"
+    profiles: dict[str, Profile] = {}
+
+
+def resolve(url: str = "", token: str = "", env: Mapping[str, str] | None = None) -> ClientSettings:
+    """The first place that says something wins, for the address and for the token alike."""
+    env = os.environ if env is None else env
+    profile = _profile(env)
+    address = url or env.get("WINDLASS_URL") or env.get("SCHEDULER_BASE") or profile.url
+    address = (address or DEFAULT_URL).rstrip("/").removesuffix("/api").rstrip("/")
+    if not address.startswith(("http://", "https://")):
+        raise BadRequest(f'"{address}" is not a server URL; write http://host:port')
+    return ClientSettings(address, token or env.get("WINDLASS_TOKEN", "") or profile.token)
+
+
+def config_path(env: Mapping[str, str]) -> Path:
+    home = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME", "~")).expanduser() / ".config")
+    return Path(home) / "windlass" / "config.toml"
+
+
+def _profile(env: Mapping[str, str]) -> Profile:
+    path = config_path(env)
+    try:
+        config = msgspec.convert(tomllib.loads(path.read_text("utf-8")), Config)
+    except OSError:
+        config = Config()
+    except (ValueError, msgspec.ValidationError) as error:
+        raise BadRequest(f"{path}: {error}") from error
+    wanted = env.get("WINDLASS_PROFILE", "")
+    if wanted and wanted not in config.profiles:
+        known = ", ".join(sorted(config.profiles)) or "none"
+        raise BadRequest(f'{path} has no profile "{wanted}"; there is {known}')
+    return config.profiles.get(wanted or config.profile, Profile())

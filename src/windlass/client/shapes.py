@@ -1,0 +1,209 @@
+"""What the server's answers look like, as values. Times are unix milliseconds."""
+
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from windlass.model.states import RUN_ENDED
+
+T = TypeVar("T")
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Base: camelCase on the wire; fields a newer server adds are ignored."""
+
+
+class Page(Shape, Generic[T], frozen=True, kw_only=True):
+    """Part of a list; `next` is the cursor of the rest, if there is more."""
+
+    items: list[T]
+    next: str | int | None = None
+
+
+class FailureInfo(Shape, frozen=True, kw_only=True):
+    kind: str = "failed"
+    message: str = ""
+    node: str | None = None
+
+
+class Published(Shape, frozen=True, kw_only=True):
+    """A version that was published, now or before."""
+
+    flow: str
+    version: int
+    version_id: str = ""
+    flow_id: str = ""
+
+
+class Validated(Shape, frozen=True, kw_only=True):
+    ok: bool = True
+    nodes: int = 0
+    params: list[str] = []
+
+
+class FlowInfo(Shape, frozen=True, kw_only=True):
+    id: str
+    name: str
+    description: str = ""
+    created_at: int = 0
+    versions: int = 0
+    latest: int | None = None
+
+
+class VersionInfo(Shape, frozen=True, kw_only=True):
+    version_id: str = ""
+    flow: str = ""
+    version: int = 0
+    status: str = ""
+    created_at: int = 0
+    definition: Any = None
+
+
+class RunInfo(Shape, frozen=True, kw_only=True):
+    id: str
+    flow: str = ""
+    state: str = ""
+    version: int | None = None
+    flow_id: str = ""
+    version_id: str = ""
+    params: dict[str, Any] | None = None
+    shared: dict[str, Any] | None = None
+    """Lists of runs leave these out."""
+    error: FailureInfo | None = None
+    node: str | None = None
+    action: str | None = None
+    failures: int = 0
+    open: int = 0
+    seq: int = 0
+    created_at: int | None = None
+    started_at: int | None = None
+    updated_at: int | None = None
+    finished_at: int | None = None
+    tags: dict[str, Any] | None = None
+    priority: int = 0
+    created: bool | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.state in RUN_ENDED
+
+
+class TaskInfo(Shape, frozen=True, kw_only=True):
+    id: str
+    node: str
+    kind: str = ""
+    state: str = ""
+    step: int = 0
+    index: int | None = None
+    attempts: int = 0
+    failures: int = 0
+    moves: int = 0
+    input: Any = None
+    output: Any = None
+    error: FailureInfo | None = None
+    action: str | None = None
+    created_at: int | None = None
+    started_at: int | None = None
+    finished_at: int | None = None
+    due_at: int | None = None
+    total: int = 0
+    done: int = 0
+    failed: int = 0
+    generation: int = 0
+    scope: str = ""
+
+
+class AttemptInfo(Shape, frozen=True, kw_only=True):
+    id: str
+    task_id: str = ""
+    number: int = 0
+    state: str = ""
+    worker_id: str = ""
+    lease_until: int | None = None
+    claimed_at: int | None = None
+    started_at: int | None = None
+    finished_at: int | None = None
+    error: FailureInfo | None = None
+    log: str | None = None
+
+
+class EventInfo(Shape, frozen=True, kw_only=True):
+    seq: int
+    type: str
+    task_id: str | None = None
+    at: int = 0
+    data: dict[str, Any] = {}
+
+
+class Reason(Shape, frozen=True, kw_only=True):
+    task: str | None = None
+    state: str = ""
+    text: str = ""
+
+
+class Why(Shape, frozen=True, kw_only=True):
+    """What a run waits for, in one line and in detail."""
+
+    line: str
+    reasons: list[Reason] = []
+
+
+class CheckpointInfo(Shape, frozen=True, kw_only=True):
+    id: str
+    run_id: str = ""
+    task_id: str = ""
+    flow: str = ""
+    node: str = ""
+    prompt: str = ""
+    show: Any = None
+    state: str = ""
+    answer: Any = None
+    note: str | None = None
+    answered_by: str | None = None
+    created_at: int | None = None
+    expires_at: int | None = None
+    answered_at: int | None = None
+
+
+class WorkerInfo(Shape, frozen=True, kw_only=True):
+    id: str
+    transport: str = ""
+    url: str = ""
+    services: list[str] = []
+    capacity: int = 0
+    load: int = 0
+    state: str = ""
+    seen_at: int | None = None
+    registered_at: int | None = None
+    held: int = 0
+
+
+class Redone(Shape, frozen=True, kw_only=True):
+    """What a retry does again, or would."""
+
+    task: str | None = None
+    redone: list[str] = []
+
+
+class BulkDone(Shape, frozen=True, kw_only=True):
+    matched: int = 0
+    done: int = 0
+    failed: list[dict[str, Any]] = []
+
+
+class TokenInfo(Shape, frozen=True, kw_only=True):
+    id: str
+    name: str = ""
+    role: str = ""
+    token: str = ""
+    """Shown once, when it is made."""
+    created_at: int | None = None
+    expires_at: int | None = None
+    revoked_at: int | None = None
+
+
+class ServerInfo(Shape, frozen=True, kw_only=True):
+    version: str = ""
+    store: str = ""
+    lease_s: float = 0
+    auth: bool = False

@@ -1,0 +1,193 @@
+"""The client for ordinary code."""
+
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Generic, ParamSpec, Self, TypeVar
+
+import httpx
+
+from windlass.client import calls, scripts, wire
+from windlass.client.methods import Method, RunMethod
+from windlass.client.requests import Call, Pause, Script, Work
+from windlass.client.settings import resolve
+from windlass.client.shapes import EventInfo, RunInfo
+from windlass.client.sse import Follow
+from windlass.model.errors import WindlassError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Begins(Generic[P]):
+    """A client method that starts a run and answers with its handle."""
+
+    def __init__(self, build: Callable[P, Work[RunInfo]]) -> None:
+        self._build = build
+        self.__doc__ = build.__doc__
+
+    def __get__(self, client: "Client", owner: type) -> "Callable[P, Run]":
+        def method(*args: P.args, **kwargs: P.kwargs) -> Run:
+            return Run(client, client.perform(self._build(*args, **kwargs)))
+
+        return method
+
+
+class Client:
+    """Talks to a server; `with Client() as client:` closes its connections at the end."""
+
+    def __init__(
+        self, url: str = "", token: str = "", *, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        settings = resolve(url, token)
+        self.url = settings.url
+        self._http = httpx.Client(
+            base_url=settings.url,
+            headers=wire.headers_for(settings),
+            transport=transport,
+            trust_env=wire.may_use_proxy(settings),
+        )
+
+    publish = Method(calls.publish)
+    validate = Method(calls.validate)
+    flows = Method(calls.flows)
+    flow = Method(calls.flow)
+    versions = Method(calls.versions)
+    version = Method(calls.version)
+    start = _Begins(scripts.start)
+    runs = Method(calls.runs)
+    bulk = Method(calls.bulk)
+    inbox = Method(calls.inbox)
+    answer = Method(calls.answer)
+    approve = Method(calls.approve)
+    reject = Method(calls.reject)
+    workers = Method(calls.workers)
+    create_token = Method(calls.create_token)
+    tokens = Method(calls.tokens)
+    revoke_token = Method(calls.revoke_token)
+    info = Method(calls.info)
+
+    def run(self, run_id: str) -> "Run":
+        """A run by its id, or by the beginning of it."""
+        return Run(self, self.perform(calls.get_run(run_id)))
+
+    def perform(self, work: Work[T]) -> T:
+        """Do what a function of `calls` or `scripts` describes."""
+        return self._send(work) if isinstance(work, Call) else self._follow_script(work)
+
+    def events(self, run_id: str, after: int = 0) -> Iterator[EventInfo]:
+        """A run's events from `after` on, as they happen, until it has ended.
+
+        A connection that breaks is opened again where it broke, so no event is missed or repeated.
+        """
+        follow = Follow(after)
+        while True:
+            try:
+                yield from self._stream(run_id, follow)
+                if follow.exhausted(self.perform(calls.get_run(run_id))):
+                    return
+            except WindlassError as error:
+                if wire.must_give_up(error, follow):
+                    raise
+            time.sleep(follow.pause_s())
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _send(self, call: Call[T]) -> T:
+        try:
+            answer = self._http.send(wire.request_for(self._http, call))
+        except httpx.HTTPError as error:
+            raise wire.unreachable(self.url, error) from error
+        return wire.read(call, answer)
+
+    def _follow_script(self, script: Script[T]) -> T:
+        try:
+            step = next(script)
+            while True:
+                try:
+                    came = self._step(step)
+                except WindlassError as error:
+                    step = script.throw(error)
+                else:
+                    step = script.send(came)
+        except StopIteration as done:
+            value: T = done.value
+            return value
+
+    def _step(self, step: Call[object] | Pause) -> object:
+        if isinstance(step, Pause):
+            time.sleep(step.seconds)
+            return None
+        return self._send(step)
+
+    def _stream(self, run_id: str, follow: Follow) -> Iterator[EventInfo]:
+        path = calls.history(run_id).path
+        request = self._http.build_request(
+            "GET", path, headers=follow.headers, timeout=wire.stream_timeout()
+        )
+        try:
+            answer = self._http.send(request, stream=True)
+            try:
+                if answer.status_code >= 300:
+                    answer.read()
+                    raise wire.refusal(answer)
+                follow.opened()
+                for line in answer.iter_lines():
+                    event = follow.feed(line)
+                    if event is not None:
+                        yield event
+            finally:
+                answer.close()
+        except httpx.HTTPError as error:
+            raise wire.unreachable(self.url, error) from error
+
+
+class Run:
+    """A handle on one run."""
+
+    def __init__(self, client: Client, info: RunInfo) -> None:
+        self.client = client
+        self.info = info
+
+    wait = RunMethod(scripts.wait)
+    result = RunMethod(scripts.result)
+    tasks = RunMethod(calls.tasks)
+    attempts = RunMethod(calls.attempts)
+    history = RunMethod(calls.history)
+    why = RunMethod(calls.why)
+    cancel = RunMethod(calls.cancel)
+    signal = RunMethod(calls.signal)
+    retry = RunMethod(calls.retry)
+
+    @property
+    def id(self) -> str:
+        return self.info.id
+
+    @property
+    def state(self) -> str:
+        """As of the last `refresh`."""
+        return self.info.state
+
+    def refresh(self) -> RunInfo:
+        self.info = self.client.perform(calls.get_run(self.id))
+        return self.info
+
+    def rerun(self) -> "Run":
+        """A new run with the same flow version and input."""
+        return Run(self.client, self.client.perform(calls.rerun(self.id)))
+
+    def events(self, after: int = 0) -> Iterator[EventInfo]:
+        """See `Client.events`."""
+        return self.client.events(self.id, after)

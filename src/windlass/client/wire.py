@@ -1,0 +1,68 @@
+"""Requests and answers in the HTTP library's terms, for both clients."""
+
+import httpx
+
+from windlass import __version__
+from windlass.client.problems import error_of
+from windlass.client.requests import Call, T
+from windlass.client.settings import ClientSettings
+from windlass.client.sse import Follow
+from windlass.model.errors import Unavailable, WindlassError
+
+ANSWER_S = 30.0
+STREAM_SILENCE_S = 60.0
+"""Servers send something on a quiet stream now and then; longer silence is a dead connection."""
+
+
+def headers_for(settings: ClientSettings) -> dict[str, str]:
+    headers = {"User-Agent": f"windlass/{__version__}", "Accept": "application/json"}
+    if settings.token:
+        headers["Authorization"] = f"Bearer {settings.token}"
+    return headers
+
+
+def may_use_proxy(settings: ClientSettings) -> bool:
+    """Proxies from the environment are for the wide world, not for a server on this machine."""
+    return httpx.URL(settings.url).host not in ("127.0.0.1", "::1", "localhost")
+
+
+def timeout_for(wait_s: float) -> httpx.Timeout:
+    return httpx.Timeout(wait_s + ANSWER_S, connect=10.0)
+
+
+def stream_timeout() -> httpx.Timeout:
+    return httpx.Timeout(STREAM_SILENCE_S, connect=10.0)
+
+
+def request_for(http: httpx.Client | httpx.AsyncClient, call: Call[T]) -> httpx.Request:
+    headers = dict(call.headers)
+    if call.body is not None:
+        headers["Content-Type"] = call.content_type
+    return http.build_request(
+        call.method,
+        call.path,
+        params=dict(call.query),
+        content=call.body,
+        headers=headers,
+        timeout=timeout_for(call.wait_s),
+    )
+
+
+def read(call: Call[T], answer: httpx.Response) -> T:
+    """The answer's value, or the error it stands for."""
+    if answer.status_code >= 300:
+        raise refusal(answer)
+    return call.read(answer.content)
+
+
+def refusal(answer: httpx.Response) -> WindlassError:
+    return error_of(answer.status_code, answer.content, answer.headers.get("Retry-After"))
+
+
+def unreachable(url: str, error: httpx.HTTPError) -> Unavailable:
+    return Unavailable(f"no answer from {url}: {str(error) or type(error).__name__}")
+
+
+def must_give_up(error: WindlassError, follow: Follow) -> bool:
+    """Whether following a run's events should end with this error rather than with a new try."""
+    return not isinstance(error, Unavailable) or follow.out_of_patience()

@@ -1,0 +1,115 @@
+"""The push worker's registration, kept alive from a thread that no handler can block."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+import httpx
+import msgspec
+
+from windlass.worker.backoff import Backoff
+from windlass.worker.link import worker_path
+from windlass.worker.settings import WorkerSettings
+
+log = logging.getLogger(__name__)
+
+HEARTBEAT_S = 5.0
+REGISTER_PATH = "/api/workers/register"
+HEARTBEAT_PATH = "/api/workers/heartbeat"
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """The part of a heartbeat's answer that matters; older servers leave it out."""
+
+    known: bool = True
+
+    @staticmethod
+    def known_in(body: bytes) -> bool:
+        try:
+            return msgspec.json.decode(body, type=_Said).known
+        except msgspec.MsgspecError:
+            return True
+
+
+class Beacon:
+    """Registers, then says every few seconds that the worker is there and how busy it is."""
+
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        url: str,
+        services: list[str],
+        load: Callable[[], int],
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        headers = {"User-Agent": "windlass-worker"}
+        if settings.token:
+            headers["Authorization"] = f"Bearer {settings.token}"
+        self._http = httpx.Client(
+            base_url=settings.server,
+            headers=headers,
+            timeout=5.0,
+            trust_env=False,
+            transport=transport,
+        )
+        self._id = settings.id
+        self._url = url
+        self._services = services
+        self._load = load
+        self._known = False
+        self._down = False
+        self._backoff = Backoff(0.2, HEARTBEAT_S)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="beacon", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Sign off: the server should send no more."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=6.0)
+        try:
+            self._http.delete(worker_path(self._id))
+        except httpx.HTTPError as error:
+            log.warning("could not sign off: %s", error)
+        self._http.close()
+
+    def beat(self) -> float:
+        """Register or send one heartbeat; how long to wait before the next."""
+        try:
+            self._known = self._heartbeat() if self._known else self._register()
+        except httpx.HTTPError as error:
+            level = logging.DEBUG if self._down else logging.WARNING
+            log.log(level, "the server cannot be reached, going on trying: %s", error)
+            self._down = True
+            return self._backoff.pause_s()
+        self._down = False
+        if not self._known:
+            return self._backoff.pause_s()
+        self._backoff.reset()
+        return HEARTBEAT_S
+
+    def _register(self) -> bool:
+        body = {"id": self._id, "url": self._url, "services": self._services, "type": "http"}
+        answer = self._http.post(REGISTER_PATH, json={**body, "load": 0})
+        if answer.status_code != 200:
+            log.warning("the server refuses the registration: %s", answer.text[:200])
+            return False
+        log.info("registered as %s", self._id)
+        return True
+
+    def _heartbeat(self) -> bool:
+        """False if the server does not know this worker, so it must register again."""
+        body = {"id": self._id, "url": self._url, "load": self._load()}
+        answer = self._http.post(HEARTBEAT_PATH, json=body)
+        if answer.status_code == 404:
+            return False
+        answer.raise_for_status()
+        return _Said.known_in(answer.content)
+
+    def _run(self) -> None:
+        pause_s = self.beat()
+        while not self._stop.wait(pause_s):
+            pause_s = self.beat()

@@ -1,0 +1,119 @@
+"""What a handler knows about its attempt, and how it learns that it should stop."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from windlass.worker.errors import Cancelled
+
+LOG_CHARS_MAX = 64 * 1024
+
+
+class Stop(StrEnum):
+    """Why an attempt should stop."""
+
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    TIMEOUT = "timeout"
+
+
+_REASONS = {
+    Stop.CANCELLED: "the attempt was cancelled",
+    Stop.LOST: "the lease of this attempt is gone; another may have the work",
+    Stop.TIMEOUT: "the attempt ran out of time",
+}
+
+
+class Context:
+    """One attempt, as its handler sees it. Safe to use from any thread."""
+
+    def __init__(
+        self,
+        *,
+        attempt_id: str = "",
+        run_id: str = "",
+        task_id: str = "",
+        node: str = "",
+        number: int = 1,
+        params: dict[str, Any] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.attempt_id = attempt_id
+        self.run_id = run_id
+        self.task_id = task_id
+        self.node = node
+        self.number = number
+        self.params = params if params is not None else {}
+        self.progress: float | None = None
+        self.trusted_until = float("inf")
+        """When the holder stops relying on its lease; before the server gives it to another."""
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._stop: Stop | None = None
+        self._on_stop: Callable[[], object] | None = None
+        self._lines: list[str] = []
+        self._chars = 0
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the handler should stop: cancelled, out of time, or the lease is gone."""
+        return self.stopped is not None
+
+    @property
+    def stopped(self) -> Stop | None:
+        if self._stop is None and self._clock() >= self.trusted_until:
+            return Stop.LOST
+        return self._stop
+
+    def check(self) -> None:
+        """Raise Cancelled if the handler should stop; call it now and then in long work."""
+        reason = self.stopped
+        if reason is not None:
+            raise Cancelled(_REASONS[reason])
+
+    async def heartbeat(self, progress: float | None = None) -> None:
+        """Let others run, note how far the work is, and raise Cancelled if it should stop.
+
+        The lease needs no help: it is renewed in the background for as long as the handler runs.
+        """
+        if progress is not None:
+            self.progress = progress
+        await asyncio.sleep(0)
+        self.check()
+
+    def log(self, text: str) -> None:
+        """Add a line to the attempt's log, which is kept with its result."""
+        with self._lock:
+            room = LOG_CHARS_MAX - self._chars
+            if room <= 0:
+                return
+            if len(text) >= room:
+                text = text[:room] + "… (the rest is left out)"
+            self._lines.append(text)
+            self._chars += len(text) + 1
+
+    @property
+    def log_text(self) -> str:
+        with self._lock:
+            return "\n".join(self._lines)
+
+    def on_stop(self, act: Callable[[], object] | None) -> None:
+        """Have `act` called once when the attempt should stop, from whichever thread says so."""
+        with self._lock:
+            self._on_stop = act
+            already = self._stop is not None
+        if already and act is not None:
+            act()
+
+    def stop(self, reason: Stop) -> None:
+        """Tell the handler to stop; the first reason counts, but a lost lease beats any other."""
+        with self._lock:
+            first = self._stop is None
+            if first or reason is Stop.LOST:
+                self._stop = reason
+            act = self._on_stop if first else None
+        if act is not None:
+            act()

@@ -1,0 +1,233 @@
+"""The pull worker: exchanges finished results for new attempts until it is told to stop.
+
+Two requests may be under way. The *main* one states demand: it waits at the server while there is
+nothing to do, and takes all results along when there are any, so a chain of short steps costs one
+round trip a step and a flood goes in batches. The *side* one exists for results that are ready
+while the main one waits. Results leave the outbox only against a receipt, so they survive a server
+that restarts; attempts stay leased meanwhile through the keeper.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+import anyio
+
+from windlass.client.problems import ServerError
+from windlass.model.errors import BadRequest, DefinitionError, Unavailable, WindlassError
+from windlass.protocol.exchange import Registered, Reply, Result
+from windlass.worker.backoff import Backoff
+from windlass.worker.context import Stop
+from windlass.worker.keeper import Keeper
+from windlass.worker.ledger import Ledger
+from windlass.worker.link import Link
+
+log = logging.getLogger(__name__)
+
+GRACE_S = 0.002
+"""How long the main request waits for attempts just started: most short ones end within it, and
+then one request carries their results and asks for more."""
+POLL_S_MAX = 20.0
+POLL_SHARE = 1 / 3
+"""The main request waits at most this share of a lease, since trust counts from the request."""
+FLUSH_S = 5.0
+
+
+class PullLoop:
+    """Feeds a runtime from a server. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        main: Link,
+        side: Link,
+        ledger: Ledger,
+        keeper: Keeper,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._main = main
+        self._side = side
+        self._ledger = ledger
+        self._keeper = keeper
+        self._clock = clock
+        self._parked = asyncio.Event()
+        """Set while the main request waits, so results must go by the side."""
+        self._stopping = asyncio.Event()
+        self._waiting: anyio.CancelScope | None = None
+        self._poll_s = POLL_S_MAX
+        self._down = False
+
+    def stop(self) -> None:
+        """Take no more work. A request that waits is dropped; one being answered is read."""
+        self._stopping.set()
+        self._ledger.changed.set()
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    async def run(self, drain_s: float) -> None:
+        """Work until `stop`, then let running handlers end, report, and sign off."""
+        try:
+            if await self._sign_on():
+                await self._work(drain_s)
+        finally:
+            with anyio.move_on_after(FLUSH_S, shield=True):
+                await asyncio.to_thread(self._keeper.stop)
+            self._main.close()
+            self._side.close()
+
+    async def _work(self, drain_s: float) -> None:
+        self._keeper.start()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._poll)
+                group.start_soon(self._report)
+                await self._stopping.wait()
+                await self._drain(drain_s)
+                group.cancel_scope.cancel()
+        finally:
+            with anyio.move_on_after(FLUSH_S, shield=True):
+                await self._sign_off()
+
+    async def _poll(self) -> None:
+        backoff = Backoff()
+        started = 0
+        while not self._stopping.is_set():
+            await self._ready(started)
+            batch = self._ledger.take()
+            slots = 0 if self._stopping.is_set() else self._ledger.runtime.free
+            started = 0
+            if not batch and not slots:
+                continue
+            reply = await self._demand(batch, slots)
+            if reply is None:
+                await self._pause(backoff)
+            else:
+                backoff.reset()
+                started = len(reply.attempts)
+        self._parked.set()  # from here on all results go by the side
+
+    async def _ready(self, started: int) -> None:
+        """Wait for a slot or a result; attempts just started get a moment to end."""
+        ledger = self._ledger
+        ledger.changed.clear()
+        if ledger.outbox.waiting or self._stopping.is_set():
+            return
+        if not ledger.runtime.free:
+            await ledger.changed.wait()
+        elif started:
+            with anyio.move_on_after(GRACE_S):
+                await ledger.changed.wait()
+
+    async def _demand(self, batch: list[Result], slots: int) -> Reply | None:
+        """One main request: with results it is answered at once, without it waits."""
+        if batch:
+            return await self._exchange(self._main, batch, slots, 0)
+        reply = None
+        with anyio.CancelScope() as self._waiting:
+            self._parked.set()
+            reply = await self._exchange(self._main, [], slots, round(self._poll_s * 1000))
+        self._waiting = None
+        self._parked.clear()
+        return reply
+
+    async def _report(self) -> None:
+        backoff = Backoff()
+        while True:
+            await self._ledger.outbox.added.wait()
+            await self._parked.wait()
+            batch = self._ledger.take()
+            if batch and await self._exchange(self._side, batch, 0, 0) is None:
+                await self._pause(backoff)
+            else:
+                backoff.reset()
+
+    async def _exchange(
+        self, link: Link, batch: list[Result], slots: int, wait_ms: int
+    ) -> Reply | None:
+        """One request; None if it failed, or settled nothing, and the next should wait a little."""
+        asked_at = self._clock()
+        try:
+            reply = await link.exchange(self._ledger.message(batch, slots, wait_ms))
+        except (BadRequest, DefinitionError) as error:
+            self._ledger.refused(batch, str(error))
+            return None
+        except WindlassError as error:
+            self._note_down(error)
+            self._ledger.outbox.failed(batch)
+            return None
+        except asyncio.CancelledError:
+            self._ledger.outbox.failed(batch)
+            raise
+        self._down = False
+        for assigned in reply.attempts:
+            self._keeper.hurry(assigned.lease_s)
+        self._ledger.absorb(batch, reply, asked_at)
+        if not reply.known:
+            await self._sign_on_again(link)
+        return reply if reply.known and (not batch or reply.results) else None
+
+    def _note_down(self, error: WindlassError) -> None:
+        level = logging.DEBUG if self._down else logging.WARNING  # once is enough
+        log.log(level, "the server does not answer, going on trying: %s", error)
+        self._down = True
+
+    async def _sign_on(self) -> bool:
+        """Register, however long the server takes to be there; false if told to stop first.
+
+        A server that turns us away for good raises: its reason is for the operator.
+        """
+        backoff = Backoff()
+        while not self._stopping.is_set():
+            try:
+                self._set_terms(await self._main.register())
+                return True
+            except (Unavailable, ServerError) as error:
+                self._note_down(error)
+            await self._pause(backoff)
+        return False
+
+    async def _sign_on_again(self, link: Link) -> None:
+        log.info("the server does not know this worker; registering again")
+        try:
+            self._set_terms(await link.register())
+        except WindlassError as error:
+            log.warning("cannot register: %s", error)
+
+    def _set_terms(self, terms: Registered) -> None:
+        self._poll_s = min(POLL_S_MAX, terms.lease_s * POLL_SHARE)
+        self._keeper.set_terms(terms)
+
+    async def _pause(self, backoff: Backoff) -> None:
+        """Wait before the next try; when it is time to go, only for a moment."""
+        pause_s = backoff.pause_s()
+        if self._stopping.is_set():
+            await asyncio.sleep(min(pause_s, 0.5))
+            return
+        with anyio.move_on_after(pause_s):
+            await self._stopping.wait()
+
+    async def _drain(self, drain_s: float) -> None:
+        """Let handlers end and results arrive; what still runs after `drain_s` is given back."""
+        runtime = self._ledger.runtime
+        if runtime.load:
+            log.info("waiting up to %g s for %d running attempts", drain_s, runtime.load)
+        with anyio.move_on_after(drain_s):
+            await self._idle()
+        for call in runtime.calls:
+            call.context.stop(Stop.CANCELLED)
+        with anyio.move_on_after(1.0):
+            await self._idle()
+        self._ledger.give_back()  # handlers in threads cannot be ended from outside
+        with anyio.move_on_after(FLUSH_S):
+            await self._ledger.outbox.empty()
+
+    async def _idle(self) -> None:
+        while self._ledger.runtime.load:
+            self._ledger.changed.clear()
+            await self._ledger.changed.wait()
+
+    async def _sign_off(self) -> None:
+        try:
+            await self._main.leave()
+        except WindlassError as error:
+            log.warning("could not sign off: %s", error)

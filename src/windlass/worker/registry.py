@@ -1,0 +1,70 @@
+"""The services a worker offers, by name."""
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
+
+from windlass.worker.binding import Binder
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+NAME_ATTRIBUTE = "__windlass_service__"
+"""Where a handler carries the name of its service, so a flow can name it by the function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A named function, and how many calls of it may run at once."""
+
+    name: str
+    handler: Callable[..., Any]
+    binder: Binder
+    is_async: bool
+    concurrency: int | None = None
+
+
+class Worker:
+    """Collects services: `@worker.service("name")` above a plain or async function."""
+
+    def __init__(self, services: Iterable[Service] = ()) -> None:
+        self.services: dict[str, Service] = {service.name: service for service in services}
+
+    def service(
+        self, name: str, *, concurrency: int | None = None
+    ) -> Callable[[Callable[P, T]], Callable[P, T]]:
+        """Offer the function below under `name`; it stays an ordinary function."""
+
+        def register(handler: Callable[P, T]) -> Callable[P, T]:
+            self.add(name, handler, concurrency=concurrency)
+            return handler
+
+        return register
+
+    def add(
+        self, name: str, handler: Callable[..., Any], *, concurrency: int | None = None
+    ) -> None:
+        """Offer a function under `name`."""
+        if not name:
+            raise ValueError("a service needs a name")
+        if name in self.services:
+            raise ValueError(f'the worker has a service "{name}" already')
+        if concurrency is not None and concurrency < 1:
+            raise ValueError(f'service "{name}": concurrency must be at least 1')
+        is_async = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
+            getattr(handler, "__call__", None)  # noqa: B004  an object whose call is async
+        )
+        self.services[name] = Service(name, handler, Binder(handler), is_async, concurrency)
+        with contextlib.suppress(AttributeError):  # methods take no attributes
+            setattr(handler, NAME_ATTRIBUTE, name)
+
+    def select(self, names: Iterable[str]) -> "Worker":
+        """A worker with only some of these services."""
+        wanted = list(names)
+        missing = [name for name in wanted if name not in self.services]
+        if missing:
+            known = ", ".join(sorted(self.services)) or "none"
+            raise ValueError(f"no service {', '.join(missing)} here; there is {known}")
+        return Worker(self.services[name] for name in wanted)

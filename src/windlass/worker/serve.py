@@ -1,0 +1,95 @@
+"""A worker process: a target and its settings in, a clean end out."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import Callable, Generator
+from types import FrameType
+
+import uvloop
+
+from windlass.client.transport import Connection
+from windlass.protocol.exchange import Registration
+from windlass.worker.keeper import Keeper
+from windlass.worker.leases import Leases
+from windlass.worker.ledger import Ledger
+from windlass.worker.link import BlockingLink, Link
+from windlass.worker.pull import PullLoop
+from windlass.worker.push import PushServer
+from windlass.worker.registry import Worker
+from windlass.worker.runtime import Runtime
+from windlass.worker.settings import WorkerSettings, meta
+
+log = logging.getLogger(__name__)
+
+
+def serve(worker: Worker, settings: WorkerSettings) -> bool:
+    """Run until a signal ends it; false if handlers were still running then."""
+    run = run_push if settings.mode == "push" else run_pull
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(run(worker, settings))
+
+
+def pull_loop(worker: Worker, runtime: Runtime, settings: WorkerSettings) -> PullLoop:
+    """Everything a pull worker needs, put together."""
+    registration = Registration(
+        id=settings.id,
+        transport="pull",
+        services=sorted(worker.services),
+        capacity=settings.concurrency,
+        meta=dict(meta()),
+    )
+    leases = Leases()
+    blocking = BlockingLink(settings.server, settings.token, registration)
+    keeper = Keeper(blocking, leases, registration.services, lambda: runtime.load)
+    main = Link(Connection(settings.server, settings.token), registration)
+    side = Link(Connection(settings.server, settings.token), registration)
+    return PullLoop(main, side, Ledger(runtime, leases), keeper)
+
+
+async def run_pull(worker: Worker, settings: WorkerSettings) -> bool:
+    """Pull work until a signal; false if handlers were still running then."""
+    runtime = Runtime(worker, settings.concurrency)
+    loop = pull_loop(worker, runtime, settings)
+    log.info("worker %s pulls from %s", settings.id, settings.server)
+    with stopped_by_signals(loop.stop):
+        await loop.run(settings.drain_s)
+    runtime.close()
+    return runtime.load == 0
+
+
+async def run_push(worker: Worker, settings: WorkerSettings) -> bool:
+    """Serve calls until a signal; false if handlers were still running then."""
+    runtime = Runtime(worker, settings.concurrency)
+    server = PushServer(worker, runtime, settings)
+    with stopped_by_signals(server.stop):
+        await server.run()
+    runtime.close()
+    return runtime.load == 0
+
+
+@contextlib.contextmanager
+def stopped_by_signals(stop: Callable[[], None]) -> Generator[None]:
+    """The first SIGTERM or SIGINT calls `stop` on the loop; a second ends the process at once.
+
+    Plain signal handlers rather than the loop's: a second signal must work although a handler
+    blocks the loop. That is when people press Ctrl-C twice.
+    """
+    loop = asyncio.get_running_loop()
+    seen: list[int] = []
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        if seen:
+            os._exit(128 + number)
+        seen.append(number)
+        loop.call_soon_threadsafe(stop)
+
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, on_signal) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
