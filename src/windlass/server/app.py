@@ -10,6 +10,7 @@ from windlass.engine.engine import Engine
 from windlass.server.api import flows, history, inbox, runs, system, workers
 from windlass.server.auth import Auth
 from windlass.server.compat.pocketflow import routes as pocketflow
+from windlass.server.control import ControlCheck
 from windlass.server.metrics import Metrics
 from windlass.server.openapi import openapi
 from windlass.server.presence import Presence
@@ -33,6 +34,8 @@ class AppOptions(msgspec.Struct, frozen=True):
     admin_token: str = ""
     push_allow: tuple[str, ...] = LOOPBACK
     body_bytes_max: int = 16 * 1024 * 1024
+    is_control: bool = True
+    """Whether this process also runs the control plane."""
 
 
 def create_app(
@@ -48,6 +51,7 @@ def create_app(
     app.state.engine = engine
     app.state.attempts = attempts
     app.state.auth = Auth(engine, required=options.auth_required, admin_token=options.admin_token)
+    app.state.control = ControlCheck(engine, is_here=options.is_control)
     app.state.metrics = Metrics()
     app.state.presence = Presence(engine)
     app.state.push_allow = options.push_allow

@@ -32,6 +32,8 @@ class Route(msgspec.Struct, frozen=True):
     status: int = 200
     query: tuple[str, ...] = ()
     errors: Callable[[Exception], Response] = problem
+    control: bool = False
+    """Whether it needs a live control plane, here or in another process."""
 
 
 def who(request: Request) -> Who:
@@ -48,6 +50,8 @@ def serve(route: Route) -> StarletteRoute:
         try:
             if route.role is not None:
                 request.state.who = await request.app.state.auth.check(request, route.role)
+            if route.control:
+                await request.app.state.control.check()
             response = await route.handler(request)
         except WindlassError as error:
             response = route.errors(error)

@@ -53,6 +53,7 @@ class System:
             auth_required=not self.options.no_auth,
             admin_token=self.options.admin_token,
             push_allow=(*LOOPBACK, *self.options.push_allow),
+            is_control="control" in self.options.roles,
         )
         return create_app(
             self.engine, self.attempts, options, workers_changed=self._workers_changed

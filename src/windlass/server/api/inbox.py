@@ -89,5 +89,5 @@ _AT = "/api/v1/checkpoints"
 ROUTES = [
     Route("GET", _AT, list_checkpoints, gives=Page, query=("state", "run", "limit", "cursor")),
     Route("GET", _AT + "/{id}", get_checkpoint, gives=CheckpointView),
-    Route("POST", _AT + "/{id}/resolve", resolve, "operator", AnswerBody, OkView),
+    Route("POST", _AT + "/{id}/resolve", resolve, "operator", AnswerBody, OkView, control=True),
 ]

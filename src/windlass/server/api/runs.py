@@ -199,13 +199,13 @@ async def act(engine: Engine, run_id: str, action: str) -> None:
 _AT = "/api/v1/runs"
 _ONE = _AT + "/{id}"
 ROUTES = [
-    Route("POST", _AT, start, "operator", StartBody, StartedView, 202),
+    Route("POST", _AT, start, "operator", StartBody, StartedView, 202, control=True),
     Route("GET", _AT, list_runs, gives=Page, query=("q", "limit", "cursor")),
-    Route("POST", f"{_AT}/bulk", bulk, "operator", BulkBody, BulkView),
+    Route("POST", f"{_AT}/bulk", bulk, "operator", BulkBody, BulkView, control=True),
     Route("GET", _ONE, get_run, gives=RunView, query=("waitMs",)),
     Route("GET", f"{_ONE}/why", get_why, gives=WhyView),
-    Route("POST", f"{_ONE}/cancel", cancel, "operator", CancelBody, OkView, 202),
-    Route("POST", f"{_ONE}/signal", signal, "operator", SignalBody, OkView),
-    Route("POST", f"{_ONE}/retry", retry, "operator", RetryBody, RetryView, 202),
-    Route("POST", f"{_ONE}/rerun", rerun, "operator", None, StartedView, 202),
+    Route("POST", f"{_ONE}/cancel", cancel, "operator", CancelBody, OkView, 202, control=True),
+    Route("POST", f"{_ONE}/signal", signal, "operator", SignalBody, OkView, control=True),
+    Route("POST", f"{_ONE}/retry", retry, "operator", RetryBody, RetryView, 202, control=True),
+    Route("POST", f"{_ONE}/rerun", rerun, "operator", None, StartedView, 202, control=True),
 ]

@@ -92,6 +92,20 @@ async def metrics(request: Request) -> Response:
     return PlainTextResponse(await request.app.state.metrics.text(engine_of(request)))
 
 
+async def landing(request: Request) -> Response:
+    """What a browser sees at the door."""
+    return PlainTextResponse(
+        f"Windlass {__version__}\n\n"
+        "  /api/v1/runs          runs, newest first\n"
+        "  /api/v1/flows         flows\n"
+        "  /api/v1/checkpoints   what waits for people\n"
+        "  /api/v1/workers       workers\n"
+        "  /api/v1/openapi.json  the whole API\n"
+        "  /metrics  /healthz  /readyz\n\n"
+        "From a terminal: windlass run ls, windlass why RUN, windlass inbox ls\n"
+    )
+
+
 async def openapi(request: Request) -> Response:
     """The OpenAPI 3.1 description of this API."""
     return reply(request.app.state.openapi)
@@ -103,6 +117,7 @@ ROUTES = [
     Route("DELETE", "/api/v1/tokens/{id}", revoke_token, "admin", None, OkView),
     Route("GET", "/api/v1/info", info, None, gives=InfoView),
     Route("GET", "/api/v1/openapi.json", openapi, None),
+    Route("GET", "/", landing, None),
     Route("GET", "/healthz", healthz, None),
     Route("GET", "/readyz", readyz, None),
     Route("GET", "/metrics", metrics, "viewer"),

@@ -32,8 +32,17 @@ _PATHS: list[tuple[str, str, Handler, str]] = [
     ("POST", "/queue/update_run", queue.update_run, "worker"),
 ]
 
+_NEED_CONTROL = (tasks.create, tasks.cancel, tasks.signal)
+
 ROUTES = [
-    Route(method, prefix + path, handler, role, errors=error_text)
+    Route(
+        method,
+        prefix + path,
+        handler,
+        role,
+        errors=error_text,
+        control=handler in _NEED_CONTROL,
+    )
     for prefix in ("/api", "")
     for method, path, handler, role in _PATHS
 ]
