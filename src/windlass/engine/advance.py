@@ -23,6 +23,7 @@ from windlass.engine.jobs import AnyJob, ClaimJob, Job, StartJob, WriteJob
 from windlass.engine.loading import load
 from windlass.engine.workspace import Batch, RunView, Workspace
 from windlass.kernel.decide import NOTHING
+from windlass.kernel.events import AttemptFailed
 from windlass.kernel.turn import Decision, Limits
 from windlass.kernel.view import Missing, Need
 from windlass.model.errors import Conflict, Unavailable, WindlassError
@@ -69,6 +70,11 @@ class Advance:
         """Add demand; its `answer` is resolved with assignments once there are any."""
         self.demands.add(demand)
         self._wake.set()
+
+    def give_back(self, attempt_id: str) -> None:
+        """Return work nobody began; if this is lost too, the lease runs out by itself."""
+        failure = Failure("returned", "nobody took it")
+        self.submit(Job(AttemptFailed(attempt_id, failure)))
 
     def look_again(self, queues: Iterable[str] | None = None) -> None:
         """Another process may have queued tasks (in these queues, or anywhere)."""
@@ -190,6 +196,10 @@ class Advance:
                 self.demands.drop(demand)
                 if not demand.answer.done():
                     demand.answer.set_result(demand.given)
+                else:
+                    # It was withdrawn while this pass was being committed.
+                    for assignment in demand.given:
+                        self.give_back(assignment.attempt_id)
 
     @property
     def workspace(self) -> Workspace:

@@ -49,9 +49,7 @@ class Attempts:
 
     def give_back(self, attempt_id: str) -> None:
         """Return work nobody began; if this is lost too, the lease runs out by itself."""
-        failure = Failure("cancelled", "the worker went away before it got the work")
-        task = asyncio.ensure_future(self.failed(attempt_id, failure))
-        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._engine.advance.give_back(attempt_id)
 
     async def started(self, attempt_id: str) -> None:
         await self._engine.submit(AttemptStarted(attempt_id))

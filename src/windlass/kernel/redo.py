@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from windlass.kernel.routing import write_output
+from windlass.kernel.routing import branches_at_once, release_next, write_output
 from windlass.kernel.scopes import drop_holds
 from windlass.kernel.turn import Turn
 from windlass.model.errors import Conflict, NotFound
@@ -26,6 +26,7 @@ def redo(turn: Turn, task_id: str | None, descendants: bool) -> Task:
         raise Conflict(f"run {run.id} is being cancelled; retry it once it is cancelled")
     tasks = [turn.task(task.id) for task in turn.view.all_tasks(run.id)]
     task = find_task(tasks, task_id, run.id)
+    check_begun(turn, task)
     later = descendants_of(tasks, task)
     if not descendants:
         check_alone(run.state, task, later)
@@ -35,17 +36,21 @@ def redo(turn: Turn, task_id: str | None, descendants: bool) -> Task:
         restore_variables(turn, tasks, task, {row.id for row in later})
     reopen_around(turn, task)
     revisit(turn, turn.task(task.id))
+    if task.idx >= 0:
+        let_go(turn, turn.task(task.scope))
     return task
 
 
 def find_task(tasks: Sequence[Task], task_id: str | None, run_id: str) -> Task:
-    """The named task, or the newest failed leaf when none is named."""
+    """The task of that id, the newest of that node, or without either the newest failed leaf."""
     if task_id is not None:
-        for task in tasks:
-            if task.id == task_id or (task.node == task_id and task.idx < 0):
-                found = newest(t for t in tasks if t.node == task.node and t.scope == task.scope)
-                return task if task.id == task_id else found
-        raise NotFound(f'run {run_id} has no task "{task_id}"; list them with `run show`')
+        named = [t for t in tasks if t.id == task_id or (t.node == task_id and t.idx < 0)]
+        if not named:
+            raise NotFound(f'run {run_id} has no task "{task_id}"; list them with `run show`')
+        standing = [task for task in named if task.state is not TaskState.SUPERSEDED]
+        if not standing:
+            raise Conflict(f'task "{task_id}" was superseded; name one that still stands')
+        return newest(standing)
     failed = [task for task in tasks if task.state in (TaskState.FAILED, TaskState.CANCELLED)]
     if not failed:
         raise Conflict(f"run {run_id} has no failed task; name the task to retry from")
@@ -95,6 +100,12 @@ def descendants_of(tasks: Sequence[Task], task: Task) -> list[Task]:
 
 def after(task: Task, other: Task) -> bool:
     return task.step > other.step
+
+
+def check_begun(turn: Turn, task: Task) -> None:
+    """A branch that waits for its turn will be done anyway; one turn of it is all it gets."""
+    if task.state is TaskState.PENDING:
+        raise Conflict(f"task {task.id} has not begun; there is nothing to do again")
 
 
 def check_alone(state: RunState, task: Task, later: Sequence[Task]) -> None:
@@ -149,16 +160,7 @@ def reopen_around(turn: Turn, task: Task) -> None:
     while scope != turn.run.id:
         container = turn.task(scope)
         if container.state in TASK_ENDED:
-            turn.move(
-                container,
-                TaskState.RUNNING,
-                generation=container.generation + 1,
-                error=None,
-                finished_at=None,
-                ended_seq=0,
-            )
-            if container.idx < 0:
-                turn.count_scope(container.scope, open=1)
+            reopen_container(turn, container)
         scope = scope_of(scope)
     run = turn.run
     if run.state in RUN_ENDED:
@@ -170,11 +172,65 @@ def reopen_around(turn: Turn, task: Task) -> None:
         )
 
 
+def reopen_container(turn: Turn, container: Task) -> None:
+    timeout_ms = turn.node(container).timeout_ms if container.kind == Kind.SUBFLOW else 0
+    due_at = turn.now + timeout_ms if timeout_ms else None
+    container = turn.move(
+        container,
+        TaskState.RUNNING,
+        generation=container.generation + 1,
+        error=None,
+        due_at=due_at,
+        finished_at=None,
+        ended_seq=0,
+    )
+    turn.count_scope(container.scope, open=1)
+    if due_at is not None:
+        turn.set_timer(container.id, "timeout", due_at)
+    if container.kind != Kind.SUBFLOW:
+        reopen_branches(turn, container)
+
+
+def reopen_branches(turn: Turn, container: Task) -> None:
+    """Branches that were cancelled with their fan-out get their turn after all."""
+    reopened = 0
+    for row in turn.view.all_tasks(container.run_id):
+        branch = turn.task(row.id)
+        if branch.scope == container.id and branch.state is TaskState.CANCELLED:
+            released = branch.idx < container.released
+            turn.move(
+                branch,
+                TaskState.QUEUED if released else TaskState.PENDING,
+                generation=branch.generation + 1,
+                ready_at=turn.now if released else None,
+                error=None,
+                finished_at=None,
+                ended_seq=0,
+            )
+            reopened += 1
+    turn.count_scope(container.id, open=reopened)
+    if container.made < container.total and not branches_at_once(turn.node(container)):
+        turn.set_timer(container.id, "expand", turn.now)
+
+
+def let_go(turn: Turn, container: Task) -> None:
+    """Release branches that wait while there is room for them."""
+    bound = branches_at_once(turn.node(container))
+    while container.released < container.made:
+        out = container.released - (container.made - container.open)
+        if bound and out >= bound:
+            return
+        release_next(turn, container, turn.node(container))
+        container = turn.task(container.id)
+
+
 def revisit(turn: Turn, task: Task) -> None:
     """Do the task again: a call gets a fresh set of tries, anything else is visited anew."""
     if task.kind != Kind.CALL:
         turn.visits.append((task.scope, task.node))
         return
+    if task.state is TaskState.PENDING:
+        return  # It was reopened with its fan-out and waits for its turn.
     was_failed = task.state is TaskState.FAILED
     ended = task.state in TASK_ENDED
     if not ended:

@@ -217,6 +217,7 @@ class Turn:
 
     def set_variable(self, scope: str, key: str, value: Json) -> None:
         row = Variable(scope=scope, key=key, run_id=self._base.id, value=value, seq=self.seq)
+        self._removed.get(Variable, set()).discard((scope, key))
         self._made.setdefault(Variable, {})[(scope, key)] = row
 
     def remove(self, table: type[Row], key: Any) -> None:

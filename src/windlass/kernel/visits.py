@@ -37,9 +37,10 @@ def visit_all(turn: Turn) -> None:
         task = new_task(turn, scope, path)
         if turn.visited > turn.limits.visits_per_turn:
             text = f"passed {turn.visited} nodes without waiting or calling anything"
+            # What catches this failure is visited too, and fails in turn: so the run itself ends.
             turn.visits.clear()
             fail_scope(turn, turn.make_task(task), Failure("fatal", text, path))
-            return
+            continue
         VISIT[turn.graph.nodes[path].kind](turn, task, turn.graph.nodes[path])
 
 

@@ -283,7 +283,8 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why an attempt or task failed, as kept in an `error` column."""
 
     kind: str
-    """`failed`, `fatal` (never retried), `unreachable`, `lost`, `timeout`, `cancelled`."""
+    """`failed`, `fatal` (never retried), `timeout`; `unreachable`, `lost`, `cancelled` (by its
+    holder) and `returned` (never begun) say nothing against the work itself."""
     message: str
     node: str = ""
     retry_after_ms: int | None = None

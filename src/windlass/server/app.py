@@ -1,5 +1,6 @@
 """The web application: every route over one engine."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -54,6 +55,7 @@ def create_app(
     app.state.control = ControlCheck(engine, is_here=options.is_control)
     app.state.metrics = Metrics()
     app.state.presence = Presence(engine)
+    app.state.stopping = asyncio.Event()
     app.state.push_allow = options.push_allow
     app.state.body_bytes_max = options.body_bytes_max
     app.state.workers_changed = workers_changed

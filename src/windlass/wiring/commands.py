@@ -6,11 +6,13 @@ import logging
 import socket
 import sys
 from collections.abc import AsyncIterator, Coroutine
+from types import FrameType
 from typing import Any
 
 import msgspec
 import uvicorn
 import uvloop
+from starlette.applications import Starlette
 
 from windlass.engine import flows, runs, workers
 from windlass.engine.engine import Engine
@@ -122,18 +124,31 @@ def say(options: ServerOptions, line: str) -> None:
         print(line, flush=True)
 
 
+class Web(uvicorn.Server):
+    """uvicorn, which tells long polls to end when it is asked to stop."""
+
+    def __init__(self, config: uvicorn.Config, app: Starlette) -> None:
+        super().__init__(config)
+        self._app = app
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._app.state.stopping.set()
+        super().handle_exit(sig, frame)
+
+
 @contextlib.asynccontextmanager
 async def serving(system: System, bound: socket.socket) -> AsyncIterator["asyncio.Task[None]"]:
     """The web server on a socket; the task ends when a signal asks it to."""
+    app = system.app()
     config = uvicorn.Config(
-        system.app(),
+        app,
         log_level="warning",
         access_log=False,
         lifespan="off",
         timeout_graceful_shutdown=5,
         http="httptools",
     )
-    web = uvicorn.Server(config)
+    web = Web(config, app)
     task = asyncio.ensure_future(web.serve(sockets=[bound]))
     while not web.started and not task.done():  # noqa: ASYNC110  uvicorn offers no event for it
         await asyncio.sleep(0.005)

@@ -26,6 +26,9 @@ class Reply(msgspec.Struct):
 
     result: msgspec.Raw = msgspec.Raw(b"null")
     error: str | None = None
+    kind: str = "failed"
+    """Beyond the seed: `fatal` is not retried."""
+    retry_after_ms: int | None = msgspec.field(default=None, name="retryAfterMs")
 
 
 class PushDispatcher:
@@ -156,7 +159,8 @@ class PushDispatcher:
             text = f"{worker_id} answered {response.status_code} without JSON for {service}"
             raise AttemptError(Failure("unreachable", text)) from error
         if reply.error:
-            raise AttemptError(Failure("failed", reply.error))
+            kind = reply.kind if reply.kind in ("failed", "fatal", "timeout") else "failed"
+            raise AttemptError(Failure(kind, reply.error, retry_after_ms=reply.retry_after_ms))
         if response.status_code >= 400:
             text = f"{worker_id} answered {response.status_code} for {service}"
             raise AttemptError(Failure("unreachable", text))

@@ -88,6 +88,7 @@ _ENDS = {
     "lost": AttemptState.LOST,
     "timeout": AttemptState.TIMED_OUT,
     "cancelled": AttemptState.CANCELLED,
+    "returned": AttemptState.CANCELLED,
 }
 
 
@@ -103,6 +104,9 @@ def attempt_failed(
     if turn.cancelling:
         turn.move(task, TaskState.CANCELLED, error=failure.json())
         close(turn, task)
+    elif failure.kind == "returned":
+        # Nobody began it, so nothing is counted.
+        requeue(turn, task, 0, {})
     elif failure.kind in ("unreachable", "lost", "cancelled"):
         # A holder that gives work back says nothing about the work: it moves on.
         move_on(turn, task, node, attempt, failure)

@@ -1,7 +1,7 @@
 """Workers: register, exchange work for results, list."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from starlette.requests import Request
@@ -28,6 +28,7 @@ from windlass.server.api.flows import engine_of
 from windlass.server.http import read_json, reply, whole_number
 from windlass.server.push_urls import check_push_url
 from windlass.server.routes import Route
+from windlass.server.waiting import wait_for_work
 
 _WAIT_S_MAX = 60.0
 _SLOTS_MAX = 1000
@@ -70,16 +71,15 @@ async def exchange(request: Request) -> Response:
     try:
         receipts = await asyncio.gather(*(report(attempts, result) for result in body.results))
         held = await attempts.renew(body.renew) if body.renew else {}
-        given: Sequence[Assignment] = []
-        if waiting is not None:
-            told = bool(receipts) or bool(body.renew)
-            wait_s = 0.0 if told else min(body.wait_ms / 1000, _WAIT_S_MAX)
-            given = await wait_for(waiting.assignments(), wait_s)
     except BaseException:
         for lost in waiting.withdraw() if waiting is not None else ():
             attempts.give_back(lost.attempt_id)
         raise
-    given = given or (waiting.withdraw() if waiting is not None else [])
+    given: Sequence[Assignment] = ()
+    if waiting is not None:
+        told = bool(receipts) or bool(body.renew)
+        wait_s = 0.0 if told else min(body.wait_ms / 1000, _WAIT_S_MAX)
+        given = await wait_for_work(request, attempts, waiting, wait_s)
     answer = Reply(
         results=list(receipts),
         attempts=[await assigned(attempts, row) for row in given],
@@ -87,23 +87,12 @@ async def exchange(request: Request) -> Response:
         lost=[attempt for attempt in body.renew if attempt not in held],
         known=known,
     )
-    if given and await request.is_disconnected():
-        for row in given:
-            attempts.give_back(row.attempt_id)
     return reply(answer)
 
 
 def attempts_of(request: Request) -> Attempts:
     attempts: Attempts = request.app.state.attempts
     return attempts
-
-
-async def wait_for(coming: Awaitable[list[Assignment]], wait_s: float) -> list[Assignment]:
-    try:
-        async with asyncio.timeout(wait_s):
-            return await coming
-    except TimeoutError:
-        return []
 
 
 async def report(attempts: Attempts, result: Result) -> Receipt:

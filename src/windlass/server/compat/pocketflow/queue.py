@@ -1,5 +1,6 @@
 """Pull mode, PocketFlow's way: poll, complete, heartbeat."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from windlass.server.compat.pocketflow.names import (
     text_field,
 )
 from windlass.server.http import reply
+from windlass.server.waiting import wait_for_work
 
 _WAIT_MS = 2_000
 _WAIT_MS_MAX = 60_000
@@ -41,14 +43,12 @@ async def poll(request: Request) -> Response:
     count = min(max(1, number_field(fields, "max")), _BATCH_MAX) if batch else 1
     wait_ms = number_field(fields, "wait_ms") if "waitms" in fields else _WAIT_MS
     attempts = attempts_of(request)
-    given: list[Assignment] = []
+    given: Sequence[Assignment] = ()
     if services:
         queues = [f"pull:{service}" for service in services]
         wait_s = min(max(0, wait_ms), _WAIT_MS_MAX) / 1000
-        given = await attempts.claim(worker_id, queues, count, wait_s)
-    if given and await request.is_disconnected():
-        for row in given:
-            attempts.give_back(row.attempt_id)
+        waiting = attempts.want(worker_id, queues, count)
+        given = await wait_for_work(request, attempts, waiting, wait_s)
     if not given:
         return Response(status_code=204)
     tasks = [await task_json(attempts, row) for row in given]
