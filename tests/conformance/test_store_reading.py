@@ -161,6 +161,7 @@ FLOWS = [
 async def test_every_condition_of_a_listing(store: Store, cond: Cond, ids: str) -> None:
     await make(store, *FLOWS)
     assert "".join(flow.id for flow in await store.page(Flow, [cond])) == ids
+    assert await store.count(Flow, [cond]) == len(ids)
 
 
 async def test_null_and_not_null(store: Store) -> None:
@@ -187,6 +188,8 @@ async def test_a_page_is_ordered_by_its_column_and_bytewise_for_ids(store: Store
     await make(store, *FLOWS)
     by_time = await store.page(Flow, order="created_at", descending=True, limit=2)
     assert [flow.id for flow in by_time] == ["5", "4"]
+    further = await store.page(Flow, order="created_at", descending=True, limit=2, offset=2)
+    assert [flow.id for flow in further] == ["1", "3"]
     ids = ["a~b.1", "a.1", "A", "ü", "a\x7f", "\U0001f9ed", "a"]
     await make(store, *(Timer(id=i, run_id="r", task_id="t", kind="k", due_at=1) for i in ids))
     assert [timer.id for timer in await store.page(Timer)] == sorted(ids)
@@ -219,6 +222,36 @@ async def test_named_queries(store: Store) -> None:
     expired = await store.query("expired_leases", now=45, count_max=10)
     assert expired == [{"id": f"{RUN}~d.4@1", "lease_until": 40}]
     assert len(await store.query("expired_leases", now=99, count_max=1)) == 1
+
+
+async def test_the_target_of_a_run_is_found_by_id_or_newest_name(store: Store) -> None:
+    flows = [("f1", "a"), ("f2", "a"), ("f3", "f1"), ("f4", "none")]
+    versions = [("f1", 1, "published"), ("f2", 1, "published"), ("f2", 2, "published")]
+    versions += [("f2", 3, "draft"), ("f3", 1, "published")]
+    await make(
+        store,
+        *(Flow(id=flow, name=name, created_at=1) for flow, name in flows),
+        *(
+            Version(
+                id=f"{flow}v{number}",
+                flow_id=flow,
+                number=number,
+                source="{}",
+                status=status,
+                created_at=1,
+            )
+            for flow, number, status in versions
+        ),
+    )
+
+    async def target(flow: str, number: int = 0) -> list[str]:
+        rows = await store.query("find_target", flow=flow, number=number)
+        return [row["version_id"] for row in rows]
+
+    assert await target("a") == ["f2v2"]
+    assert await target("a", 3) == ["f2v3"]
+    assert await target("f1") == ["f1v1"], "an id wins over a name"
+    assert await target("none") == await target("absent") == await target("a", 9) == []
 
 
 async def test_queries_on_an_empty_database(store: Store) -> None:

@@ -27,7 +27,7 @@ from windlass.kernel.events import AttemptFailed
 from windlass.kernel.turn import Decision, Limits
 from windlass.kernel.view import Missing, Need
 from windlass.model.errors import Conflict, Unavailable, WindlassError
-from windlass.model.rows import Event, Idempotency, Row, Run, Task
+from windlass.model.rows import Event, Failure, Idempotency, Row, Run, Task
 from windlass.model.states import TaskState
 from windlass.ports.store import Raced, Session, Store, Writes
 
