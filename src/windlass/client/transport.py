@@ -103,6 +103,9 @@ class Connection:
         return answer
 
     async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if self._writer is not None and self._writer.is_closing():
+            # uvloop answers a write to a closed transport with a RuntimeError.
+            self.close()
         if self._reader is None or self._writer is None:
             address = self._address
             context = ssl.create_default_context() if address.tls else None

@@ -345,6 +345,8 @@ class Pass:
         for demand, task in matches.pairs:
             job = ClaimJob(demand.claim(task), demand)
             if stored:
+                # Touched from here on: if the pass fails now, this row must be forgotten with it.
+                self.touched.add(job.run_id)
                 self.advance.workspace.view(job.run_id).give(Task, [task.id], [task])
             jobs.append(job)
         self.claims += jobs

@@ -93,7 +93,10 @@ class Demands:
     @property
     def can_claim(self) -> bool:
         """Whether a look into the database could give anybody anything."""
-        return any(queue not in self._empty for queue in self._by_queue)
+        return any(
+            queue not in self._empty and any(demand.free > 0 for demand in waiting)
+            for queue, waiting in self._by_queue.items()
+        )
 
     def looked(self, wants: dict[str, int], found: Iterable[Task]) -> None:
         """Remember which queues turned out to be empty."""

@@ -134,6 +134,9 @@ async def running(
     """A system from its options, running until the block ends."""
     system = System(await open_store(options.db), options)
     system.start(builtin_functions(services=False) if local is None else local)
+    if "control" in options.roles:
+        # Others must find the control plane there from the moment this process answers.
+        await Control(system.engine).run_once()
     # What is loaded now stays; the collector need not look at it for ever, nor so often: rows are
     # short-lived and free of cycles.
     gc.freeze()

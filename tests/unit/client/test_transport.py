@@ -1,6 +1,7 @@
 """Reading answers off the wire, whole or not at all."""
 
 import asyncio
+from typing import cast
 
 import pytest
 
@@ -106,3 +107,33 @@ async def test_an_answer_that_takes_too_long_leaves_no_half_read_connection() ->
     await hung_up.wait()
     server.close()
     await server.wait_closed()
+
+
+class ClosedWriter:
+    """A kept connection whose transport uvloop has closed: writing to it is a RuntimeError."""
+
+    def is_closing(self) -> bool:
+        return True
+
+    def write(self, data: bytes) -> None:
+        raise RuntimeError("the handler is closed")
+
+    def close(self) -> None:
+        pass
+
+
+async def test_a_kept_connection_that_was_closed_meanwhile_is_replaced() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    connection = Connection(f"http://127.0.0.1:{port}")
+    connection._reader = asyncio.StreamReader()
+    connection._writer = cast(asyncio.StreamWriter, ClosedWriter())
+    assert (await connection.request("GET", "/", b"", 5)).status == 200
+    connection.close()
+    server.close()

@@ -1,0 +1,279 @@
+"""Chaos on real processes: kill, pause, restart and cut for a while, then check the books.
+
+Two servers, two pull and two push workers and a durable PostgreSQL, a stream of runs with side
+effects, and random harm every few seconds. When calm returns, every run must end within a minute;
+the checker then reads the store and the effects. `make chaos` runs ten minutes; the tests run a
+short one. Everything talks to loopback only and stops by itself.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.chaos.checker import check_store
+from windlass.testing.processes import Process, ServerProcess, started, worker_process
+from windlass.testing.servers import PostgresServer, postgres
+
+TOKEN = "chaos-token"
+CALM_S = 60.0
+HERE = Path(__file__).parents[2]
+
+
+def definition() -> dict[str, Any]:
+    """A chain of pull and push calls around a fan-out and a nested one."""
+
+    def call(exec_type: str, **extra: Any) -> dict[str, Any]:
+        return {
+            "exec_type": exec_type,
+            "service": "effect",
+            "prep": {"input_key": "$params.n"},
+            "max_attempts": 50,
+            "attempt_delay_ms": 200,
+            **extra,
+        }
+
+    inner = {"start": "in", "nodes": {"in": call("queue", post={"output_key": "x"})}, "edges": []}
+    nodes = {
+        "pull": call("queue", post={"output_key": "a"}),
+        "push": call("http", post={"output_key": "b"}),
+        "fan": call(
+            "queue",
+            kind="foreach",
+            prep={"input_key": "$params.items"},
+            parallel_mode="concurrent",
+            post={"output_key": "c"},
+        ),
+        "sub": {"kind": "subflow", "subflow": inner, "post": {"output_key": "d"}},
+        "nap": {"kind": "timer", "params": {"delay_ms": 100}},
+    }
+    order = list(nodes)
+    edges = [
+        {"from": a, "action": "default", "to": b} for a, b in zip(order, order[1:], strict=False)
+    ]
+    return {"start": order[0], "nodes": nodes, "edges": edges}
+
+
+EFFECTS_A_RUN = 1 + 1 + 3 + 1
+
+
+class World:
+    """The processes, and the harm that can be done to them."""
+
+    def __init__(self, folder: Path, database: PostgresServer, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.database = database
+        self.effects = folder / "effects"
+        self.effects.touch()
+        os.environ["EFFECTS"] = str(self.effects)
+        url = database.new_database()
+        self.url = url
+        log = folder / "processes.log"
+        self.servers = [
+            ServerProcess(url, "--admin-token", TOKEN, "--lease-s", "3", log=log) for _ in range(2)
+        ]
+        self.workers: list[Process] = []
+        for number, mode in enumerate(("pull", "pull", "push", "push")):
+            server = self.servers[number % 2]
+            args = ("--id", f"{mode}-{number}", "--concurrency", "8")
+            self.workers.append(
+                worker_process(
+                    "tests.chaos.services:worker",
+                    server.url,
+                    mode,
+                    *args,
+                    token=TOKEN,
+                    path=[HERE],
+                    log=log,
+                )
+            )
+        self.harm: Counter[str] = Counter()
+        self.lock = threading.Lock()
+
+    def strike(self) -> None:
+        """Do one random harm, and undo it where it would last."""
+        strikes: list[tuple[str, Callable[[], None]]] = [
+            ("kill a worker", lambda: self._kill(self.random.choice(self.workers))),
+            ("kill a server", lambda: self._kill(self.random.choice(self.servers))),
+            ("pause a worker", lambda: self._pause(self.random.choice(self.workers), 4)),
+            ("pause a server", lambda: self._pause(self.random.choice(self.servers), 2)),
+            ("cut sockets", self._cut),
+        ]
+        name, strike = self.random.choice(strikes)
+        with self.lock:
+            strike()
+        self.harm[name] += 1
+
+    def restart_database(self) -> None:
+        with self.lock:
+            if self.random.random() < 0.5:
+                self.database.kill()
+                self.database.start()
+            else:
+                self.database.restart()
+        self.harm["restart the database"] += 1
+
+    def _kill(self, process: Process) -> None:
+        process.kill()
+        time.sleep(self.random.uniform(0, 1))
+        self._start(process)
+
+    def _start(self, process: Process) -> None:
+        for _ in range(10):
+            try:
+                process.start()
+                return
+            except RuntimeError:
+                time.sleep(1)
+        process.start()
+
+    def _pause(self, process: Process, seconds: float) -> None:
+        if process.alive:
+            process.signal(signal.SIGSTOP)
+            time.sleep(self.random.uniform(0.2, seconds))
+            process.signal(signal.SIGCONT)
+
+    def _cut(self) -> None:
+        """Close a server's connections under it, as a failing network would."""
+        server = self.random.choice(self.servers)
+        subprocess.run(
+            ["ss", "-K", "state", "established", "sport", "=", f":{server.port}"],
+            capture_output=True,
+            check=False,
+        )
+
+
+class Load:
+    """Starts runs for as long as it is asked to; every acknowledged one is remembered."""
+
+    def __init__(self, world: World, runs_max: int) -> None:
+        self.world = world
+        self.runs_max = runs_max
+        self.ids: list[str] = []
+        self.refused: Counter[str] = Counter()
+
+    def run(self, until: float) -> None:
+        number = 0
+        pause = max(0.0, (until - time.monotonic()) / self.runs_max * 0.9)
+        while time.monotonic() < until and len(self.ids) < self.runs_max:
+            number += 1
+            server = self.world.servers[number % 2]
+            body = {"flow": "chaos", "params": {"n": number, "items": [1, 2, 3]}}
+            headers = {"Authorization": f"Bearer {TOKEN}", "Idempotency-Key": f"run-{number}"}
+            for _ in range(20):
+                try:
+                    url = f"{server.url}/api/v1/runs"
+                    answer = httpx.post(url, json=body, headers=headers, timeout=10)
+                    if answer.status_code == 202:
+                        self.ids.append(answer.json()["id"])
+                        break
+                    self.refused[str(answer.status_code)] += 1
+                except httpx.HTTPError as error:
+                    self.refused[type(error).__name__] += 1
+                time.sleep(0.3)
+            time.sleep(pause)
+
+
+def publish(server: ServerProcess) -> None:
+    answer = httpx.post(
+        f"{server.url}/api/v1/flows/chaos/versions",
+        json={"definition": definition()},
+        headers={"Authorization": f"Bearer {TOKEN}"},
+        timeout=30,
+    )
+    answer.raise_for_status()
+
+
+def rage(seconds: float, runs: int, seed: int) -> dict[str, Any]:
+    """A whole experiment; returns its report."""
+    with tempfile.TemporaryDirectory() as name, postgres(durable=True) as database:
+        world = World(Path(os.environ.get("CHAOS_FOLDER", name)), database, seed)
+        with started(*world.servers, *world.workers):
+            publish(world.servers[0])
+            load = Load(world, runs)
+            until = time.monotonic() + seconds
+            loader = threading.Thread(target=load.run, args=(until,))
+            loader.start()
+            next_restart = time.monotonic() + world.random.uniform(5, 20)
+            while time.monotonic() < until:
+                time.sleep(world.random.uniform(0.3, 2))
+                world.strike()
+                if time.monotonic() > next_restart:
+                    world.restart_database()
+                    next_restart = time.monotonic() + world.random.uniform(5, 20)
+            loader.join()
+            calm = wait_for_calm(world, load.ids)
+            report = {
+                "seed": seed,
+                "seconds": seconds,
+                "harm": dict(world.harm),
+                "runs_acknowledged": len(load.ids),
+                "refusals_while_harmed": dict(load.refused),
+                "calm_after_s": calm,
+            }
+            report["stuck"] = reasons(world)
+            effects = Counter(world.effects.read_text().split())
+            report |= check_store(world.url, load.ids, effects, EFFECTS_A_RUN)
+    return report
+
+
+def wait_for_calm(world: World, ids: list[str]) -> float:
+    """How long after the last harm every run had ended."""
+    began = time.monotonic()
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    url = f"{world.servers[0].url}/api/v1/runs"
+    left = "status:queued,running,waiting,cancelling"
+    while time.monotonic() - began < CALM_S * 2:
+        try:
+            page = httpx.get(url, params={"q": left, "limit": 1}, headers=headers, timeout=10)
+            if page.status_code == 200 and not page.json()["items"]:
+                break
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.2)
+    return round(time.monotonic() - began, 1)
+
+
+def reasons(world: World) -> list[str]:
+    """Why runs that have not ended stand where they stand, in Windlass's own words."""
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    url = f"{world.servers[0].url}/api/v1/runs"
+    query = {"q": "status:queued,running,waiting,cancelling", "limit": "5"}
+    page = httpx.get(url, params=query, headers=headers, timeout=30).json()
+    ids = [item["id"] for item in page["items"]]
+    return [
+        httpx.get(f"{url}/{run_id}/why", headers=headers, timeout=30).json()["line"]
+        for run_id in ids
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--runs", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--report", default="")
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4))
+    report = rage(options.seconds, options.runs, seed)
+    text = json.dumps(report, indent=2)
+    print(text)
+    if options.report:
+        Path(options.report).write_text(text + "\n")
+    return 1 if report["problems"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
