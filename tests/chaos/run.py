@@ -18,6 +18,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,7 @@ def definition() -> dict[str, Any]:
         "nap": {"kind": "timer", "params": {"delay_ms": 100}},
     }
     order = list(nodes)
-    edges = [
-        {"from": a, "action": "default", "to": b} for a, b in zip(order, order[1:], strict=False)
-    ]
+    edges = [{"from": a, "action": "default", "to": b} for a, b in pairwise(order)]
     return {"start": order[0], "nodes": nodes, "edges": edges}
 
 

@@ -29,9 +29,7 @@ class Served:
         return found
 
     def push(self, name: str, definition: object) -> None:
-        answer = self.http.post(
-            f"/api/v1/flows/{name}/versions", json={"definition": definition}
-        )
+        answer = self.http.post(f"/api/v1/flows/{name}/versions", json={"definition": definition})
         assert answer.status_code in (200, 201), answer.text
 
     def start(self, flow: str, params: dict[str, object] | None = None, **extra: object) -> str:

@@ -1,4 +1,4 @@
-"""Every example flow ends as it should, over HTTP, with push and pull workers, on both databases."""
+"""Every example flow ends as it should, over HTTP, with push and pull workers, on both stores."""
 
 import json
 from pathlib import Path

@@ -38,12 +38,13 @@ class Pocket:
 
     def until(self, task_id: str, *statuses: str, timeout_s: float = 20) -> dict[str, Any]:
         deadline = time.monotonic() + timeout_s
+        task: dict[str, Any] = {}
         while time.monotonic() < deadline:
-            task: dict[str, Any] = self.get("/tasks/get", id=task_id).json()
+            task = self.get("/tasks/get", id=task_id).json()
             if task["status"] in statuses:
                 return task
             time.sleep(0.02)
-        raise AssertionError(f"still {task['status']}: {task}")
+        raise AssertionError(f"still {task}")
 
 
 @pytest.fixture(params=["/api", ""])
@@ -197,7 +198,7 @@ def test_a_foreach_over_a_queue_makes_one_job_per_item(pocket: Pocket) -> None:
         parallel_mode="concurrent",
     )
     task_id = pocket.task(pocket.flow(definition), {"items": [1, 2, 3]})
-    jobs = []
+    jobs: list[dict[str, Any]] = []
     while len(jobs) < 3:
         jobs += poll(pocket, "q-each", max=3)["tasks"]
     assert len({job["id"] for job in jobs}) == 3

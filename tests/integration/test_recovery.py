@@ -70,9 +70,7 @@ def chain(length: int) -> dict[str, Any]:
         }
         for i in range(length)
     }
-    edges = [
-        {"from": f"n{i}", "action": "default", "to": f"n{i + 1}"} for i in range(length - 1)
-    ]
+    edges = [{"from": f"n{i}", "action": "default", "to": f"n{i + 1}"} for i in range(length - 1)]
     return {"start": "n0", "nodes": nodes, "edges": edges}
 
 
@@ -209,9 +207,7 @@ def test_sigterm_lets_a_worker_finish_what_it_holds(
         found.http.close()
 
 
-def test_workers_return_after_the_database_was_emptied(
-    tmp_path: Path, effects: Path
-) -> None:
+def test_workers_return_after_the_database_was_emptied(tmp_path: Path, effects: Path) -> None:
     file = tmp_path / "windlass.db"
     server = server_on(f"sqlite:///{file}", tmp_path)
     with started(server, worker_on(server, effects, "w1")):

@@ -86,12 +86,7 @@ class WaitingDemand:
         self._demand = demand
         engine.advance.wait_for_work(demand)
 
-    @property
-    def slots(self) -> int:
-        return self._demand.slots
-
-    @slots.setter
-    def slots(self, slots: int) -> None:
+    def resize(self, slots: int) -> None:
         self._demand.slots = slots
         self._engine.advance.look_again(())
 

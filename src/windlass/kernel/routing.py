@@ -16,6 +16,7 @@ from windlass.model.graph import Edge, Kind, Node, Strategy
 from windlass.model.ids import branch_id
 from windlass.model.rows import Failure, Json, Task, Variable
 from windlass.model.states import RunState, TaskState
+from windlass.model.values import is_object
 
 
 def succeed(turn: Turn, task: Task, output: Json, action: str) -> None:
@@ -103,7 +104,7 @@ def write_output(turn: Turn, task: Task, node: Node, output: Json) -> None:
     """Write a result to the shared keys the node names. A branch has none: its container does."""
     if node.output.fields:
         result = parse(output)
-        fields: dict[str, Any] = result if isinstance(result, dict) else {}
+        fields = result if is_object(result) else {}
         for key, field in node.output.fields.items():
             turn.set_variable(task.scope, key, encode(fields.get(field)))
     if node.output.key:

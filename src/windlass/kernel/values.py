@@ -13,6 +13,7 @@ from windlass.kernel.turn import Turn
 from windlass.model.graph import Kind, Ref, Root, Step
 from windlass.model.ids import scope_of
 from windlass.model.rows import Json, Variable
+from windlass.model.values import is_list, is_object
 
 NULL: Json = "null"
 
@@ -28,9 +29,9 @@ def encode(value: Any) -> Json:
 def walk(value: Any, path: Sequence[Step]) -> Any:
     """Follow a path down; any miss is None. A number in text form also indexes a list."""
     for step in path:
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list):
+        if is_object(value):
+            value = value.get(str(step))
+        elif is_list(value):
             index = int(step) if isinstance(step, int) or step.isdecimal() else -1
             value = value[index] if 0 <= index < len(value) else None
         else:

@@ -13,9 +13,11 @@ from windlass.model.rows import Failure, Json
 
 
 class Waiting(Protocol):
-    """Demand that waits: more slots can be added, and it can be taken back."""
+    """Demand that waits: its size can change, and it can be taken back."""
 
-    slots: int
+    def resize(self, slots: int) -> None:
+        """Ask for so many attempts from now on."""
+        ...
 
     async def assignments(self) -> list[Assignment]:
         """Wait until there is at least one."""

@@ -115,7 +115,7 @@ def problem(error: Exception) -> Response:
             for p in (error.problems if isinstance(error, DefinitionError) else ())
         ],
     )
-    headers = {}
+    headers: dict[str, str] = {}
     if isinstance(error, Unavailable):
         headers["Retry-After"] = str(max(1, int(error.retry_after_s)))
     if status == 401:

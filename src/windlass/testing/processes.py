@@ -6,10 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
@@ -70,7 +70,7 @@ class Process:
         assert self._popen is not None, "not started"
         return self._popen.wait(timeout_s)
 
-    def __enter__(self) -> "Process":
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -138,7 +138,7 @@ def wait_until(check: Any, timeout_s: float = 30.0, every_s: float = 0.02) -> An
 
 
 @contextlib.contextmanager
-def started(*processes: Process) -> Iterator[None]:
+def started(*processes: Process) -> Generator[None]:
     """Several processes, stopped in reverse."""
     with contextlib.ExitStack() as stack:
         for process in processes:

@@ -5,7 +5,7 @@ import contextlib
 import logging
 import socket
 import sys
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from types import FrameType
 from typing import Any
 
@@ -137,7 +137,7 @@ class Web(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def serving(system: System, bound: socket.socket) -> AsyncIterator["asyncio.Task[None]"]:
+async def serving(system: System, bound: socket.socket) -> AsyncGenerator["asyncio.Task[None]"]:
     """The web server on a socket; the task ends when a signal asks it to."""
     app = system.app()
     config = uvicorn.Config(

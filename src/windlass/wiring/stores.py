@@ -1,6 +1,10 @@
-"""Databases by URL: opening, preparing and asking for their schema."""
+"""Databases by URL: opening, preparing and asking for their schema.
+
+PostgreSQL is imported only when it is used: its client is an extra.
+"""
 
 import sqlite3
+from importlib.util import find_spec
 from pathlib import Path
 
 from windlass.drivers.sql.migrate import SCHEMA
@@ -8,17 +12,6 @@ from windlass.drivers.sql.migrate_sqlite import migrate as migrate_sqlite
 from windlass.drivers.store.sqlite import SqliteStore
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.ports.store import Store
-
-try:
-    import asyncpg
-
-    from windlass.drivers.sql.migrate_postgres import migrate as migrate_postgres
-    from windlass.drivers.sql.migrate_postgres import schema_version
-    from windlass.drivers.store.postgres import PostgresStore
-
-    POSTGRES = True
-except ImportError:  # the extra is not installed
-    POSTGRES = False
 
 
 def sqlite_path(url: str) -> str | None:
@@ -31,7 +24,7 @@ def check_url(url: str) -> None:
         return
     if not url.startswith(("postgresql://", "postgres://")):
         raise BadRequest(f'"{url}" is neither sqlite:///FILE nor postgresql://…')
-    if not POSTGRES:
+    if find_spec("asyncpg") is None:
         raise Unavailable("PostgreSQL needs asyncpg; pip install 'windlass[postgres]'")
 
 
@@ -42,10 +35,9 @@ async def migrate(url: str) -> list[str]:
     if path is not None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         return migrate_sqlite(path)
-    try:
-        return await migrate_postgres(url)
-    except (OSError, asyncpg.PostgresError) as error:
-        raise Unavailable(f"cannot migrate: {error}") from error
+    from windlass.wiring import postgres
+
+    return await postgres.migrate_database(url)
 
 
 async def schema(url: str) -> tuple[int, int]:
@@ -54,14 +46,9 @@ async def schema(url: str) -> tuple[int, int]:
     path = sqlite_path(url)
     if path is not None:
         return sqlite_schema(path), SCHEMA
-    try:
-        connection = await asyncpg.connect(url)
-        try:
-            return await schema_version(connection), SCHEMA
-        finally:
-            await connection.close()
-    except (OSError, asyncpg.PostgresError) as error:
-        raise Unavailable(f"cannot reach PostgreSQL: {error}") from error
+    from windlass.wiring import postgres
+
+    return await postgres.database_schema(url), SCHEMA
 
 
 def sqlite_schema(path: str) -> int:
@@ -82,4 +69,6 @@ async def open_store(url: str) -> Store:
     path = sqlite_path(url)
     if path is not None:
         return SqliteStore(path)
-    return await PostgresStore.open(url)
+    from windlass.wiring import postgres
+
+    return await postgres.PostgresStore.open(url)

@@ -5,7 +5,7 @@ in order.
 import asyncio
 import contextlib
 import gc
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from typing import Any
 
 import anyio
@@ -130,7 +130,7 @@ def builtin_functions(*, services: bool) -> dict[str, Execute]:
 @contextlib.asynccontextmanager
 async def running(
     options: ServerOptions, local: Mapping[str, Execute] | None = None
-) -> AsyncIterator[System]:
+) -> AsyncGenerator[System]:
     """A system from its options, running until the block ends."""
     system = System(await open_store(options.db), options)
     system.start(builtin_functions(services=False) if local is None else local)

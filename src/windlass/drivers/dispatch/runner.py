@@ -86,7 +86,7 @@ class Runner:
         if self._retired:
             return
         if self._waiting is not None:
-            self._waiting.slots = self._free
+            self._waiting.resize(self._free)
         elif self._free > 0:
             self._waiting = self._work.want(
                 self._worker_id, self._queues, self._free, holder=self._holder, url=self._url

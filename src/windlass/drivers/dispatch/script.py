@@ -13,6 +13,7 @@ import msgspec
 from windlass.drivers.dispatch.runner import AttemptError
 from windlass.model.assignment import Assignment
 from windlass.model.rows import Failure, Json
+from windlass.model.values import is_object
 
 _INTERPRETERS = {"python": "python3", "javascript": "node", "": "bash"}
 _TIMEOUT_MS = 10_000
@@ -58,7 +59,8 @@ def _command(script: dict[str, Any], stack: contextlib.ExitStack) -> list[str]:
 
 
 async def _start(command: list[str], script: dict[str, Any]) -> asyncio.subprocess.Process:
-    extra = {str(k): str(v) for k, v in (script.get("env") or {}).items()}
+    given = script.get("env")
+    extra = {k: str(v) for k, v in given.items()} if is_object(given) else {}
     # Our own settings, tokens among them, are none of a script's business.
     env = {k: v for k, v in os.environ.items() if not k.startswith("WINDLASS_")}
     try:

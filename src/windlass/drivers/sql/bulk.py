@@ -3,7 +3,7 @@
 from typing import Any
 
 from windlass.drivers.sql.statements import on_conflict
-from windlass.drivers.sql.tables import changing, columns, is_number, places, to_tuple
+from windlass.drivers.sql.tables import changing, columns, is_number, key_tuple, places, to_tuple
 from windlass.model.rows import Row, Run
 from windlass.ports.store import Writes
 
@@ -48,7 +48,7 @@ class Saving:
         return f"unnest({', '.join(marks)})"
 
     def _delete(self, table: type[Row], keys: list[Any]) -> None:
-        many = [key if isinstance(key, tuple) else (key,) for key in keys]
+        many = [key_tuple(key) for key in keys]
         arrays = [list(column) for column in zip(*many, strict=True)]
         source = self._arrays(table, table.KEY, arrays)
         match = " and ".join(f"t.{name} = u.{name}" for name in table.KEY)

@@ -54,6 +54,12 @@ def from_tuples(table: type[R], tuples: Iterable[Sequence[Any]]) -> list[R]:
     return [msgspec.convert(tuple(values), table) for values in tuples]
 
 
+def key_tuple(key: Any) -> tuple[Any, ...]:
+    """A primary key as a tuple, whether it has one column or several."""
+    several: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
+    return several
+
+
 @cache
 def places(table: type[Row], names: tuple[str, ...]) -> tuple[int, ...]:
     """Where columns stand in a row's tuple."""

@@ -9,7 +9,7 @@ connections turn off every join and scan that is not by index.
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -86,7 +86,7 @@ class PostgresStore:
         return store
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
+    async def connection(self) -> AsyncGenerator[Connection]:
         """A pooled connection, with its errors told in the store's words."""
         try:
             async with self.pool.acquire() as connection:
@@ -119,7 +119,7 @@ class PostgresStore:
     # Reading and saving
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator["PostgresSession"]:
+    async def session(self) -> AsyncGenerator["PostgresSession"]:
         async with self.connection() as connection:
             session = PostgresSession(self, connection)
             try:

@@ -8,7 +8,7 @@ their own and, in WAL mode, neither wait for the writer nor hold it up.
 import asyncio
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -18,7 +18,15 @@ import msgspec
 from windlass.drivers.sql import statements
 from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.queries import listed, load_queries
-from windlass.drivers.sql.tables import below, changing, columns, from_tuples, places, to_tuple
+from windlass.drivers.sql.tables import (
+    below,
+    changing,
+    columns,
+    from_tuples,
+    key_tuple,
+    places,
+    to_tuple,
+)
 from windlass.model.errors import Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
 from windlass.model.states import TaskState
@@ -37,6 +45,7 @@ def connect(path: str) -> sqlite3.Connection:
     connection.execute("pragma busy_timeout = 30000")
     connection.execute("pragma cache_size = -16000")
     connection.execute("pragma wal_autocheckpoint = 4000")
+    connection.execute("pragma case_sensitive_like = on")  # as PostgreSQL does
     return connection
 
 
@@ -64,7 +73,7 @@ class SqliteStore:
         return self._now
 
     @asynccontextmanager
-    async def session(self) -> AsyncIterator["SqliteSession"]:
+    async def session(self) -> AsyncGenerator["SqliteSession"]:
         yield SqliteSession(self)
 
     async def query(self, name: str, **params: Any) -> list[dict[str, Any]]:
@@ -186,7 +195,7 @@ class SqliteSession:
 
     async def rows(self, table: type[R], keys: Sequence[Any]) -> list[R]:
         sql = f"{statements.select(table)} where {statements.by_key(table)}"
-        many = [key if isinstance(key, tuple) else (key,) for key in keys]
+        many = [key_tuple(key) for key in keys]
 
         def read(db: sqlite3.Connection) -> list[Any]:
             return [row for key in many for row in db.execute(sql, key)]
@@ -254,8 +263,7 @@ def save(db: sqlite3.Connection, writes: Writes) -> None:
 
 def _save(db: sqlite3.Connection, writes: Writes) -> None:
     for table, keys in writes.removed.items():
-        many = (key if isinstance(key, tuple) else (key,) for key in keys)
-        db.executemany(statements.delete(table), many)
+        db.executemany(statements.delete(table), map(key_tuple, keys))
     for table, rows in writes.changed.items():
         picked = places(table, (*changing(table), *table.KEY))
         tuples = [to_tuple(row) for row in rows.values()]

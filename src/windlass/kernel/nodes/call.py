@@ -13,6 +13,7 @@ from windlass.model.graph import Node, Strategy
 from windlass.model.ids import attempt_id
 from windlass.model.rows import Attempt, Failure, Json, Task
 from windlass.model.states import AttemptState, TaskState
+from windlass.model.values import is_object
 
 
 def visit(turn: Turn, task: Task, node: Node) -> None:
@@ -81,7 +82,7 @@ def result_action(node: Node, output: Json) -> str:
     if node.action.static or not node.action.key:
         return node.action.static
     result = parse(output)
-    return text_action(result.get(node.action.key)) if isinstance(result, dict) else ""
+    return text_action(result.get(node.action.key)) if is_object(result) else ""
 
 
 _ENDS = {

@@ -8,6 +8,7 @@ from windlass.kernel.turn import Turn
 from windlass.kernel.values import Reader, parse
 from windlass.model.graph import Node
 from windlass.model.rows import Json, Task
+from windlass.model.values import is_object
 
 
 def visit(turn: Turn, task: Task, node: Node) -> None:
@@ -29,7 +30,7 @@ def keyed_action(node: Node, reader: Reader) -> str:
     if not key:
         return ""
     given: Any = parse(reader.input)
-    if isinstance(given, dict) and key in given:
+    if is_object(given) and key in given:
         return text_action(given[key])
     if key == "v":
         return text_action(given)

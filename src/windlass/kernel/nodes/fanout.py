@@ -15,6 +15,7 @@ from windlass.model.graph import Kind, Node
 from windlass.model.ids import branch_id
 from windlass.model.rows import Failure, Json, Task
 from windlass.model.states import TaskState
+from windlass.model.values import is_list
 
 
 def visit(turn: Turn, task: Task, node: Node) -> None:
@@ -23,10 +24,9 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
     problem = ""
     if node.kind is Kind.FOREACH:
         items = parse(task.input)
-        if items is None:
-            items = []
-        total = len(items) if isinstance(items, list) else 0
-        if not isinstance(items, list):
+        if is_list(items):
+            total = len(items)
+        elif items is not None:
             problem = f"foreach needs a list, its input is {kind_of(items)}"
     container = msgspec.structs.replace(
         task, state=TaskState.RUNNING, total=total, started_at=turn.now
@@ -41,8 +41,15 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
 
 
 def kind_of(value: Any) -> str:
-    names = {str: "a string", dict: "an object", bool: "a boolean", int: "a number"}
-    return names.get(type(value), "a number")
+    match value:
+        case str():
+            return "a string"
+        case bool():
+            return "a boolean"
+        case dict():
+            return "an object"
+        case _:
+            return "a number"
 
 
 def expand(turn: Turn, container: Task) -> None:

@@ -73,7 +73,7 @@ async def list_flows(request: Request) -> Response:
     """Flows by name, with how many versions each has."""
     engine = engine_of(request)
     limit = whole_number(request, "limit", 50, 500)
-    where = []
+    where: list[Cond] = []
     if cursor := request.query_params.get("cursor"):
         where.append(Cond("id", "<", cursor))
     if text := request.query_params.get("q"):

@@ -17,7 +17,7 @@ from windlass.server.routes import Route, who
 async def list_checkpoints(request: Request) -> Response:
     """Checkpoints, newest first; `state=open` is what waits for somebody."""
     limit = whole_number(request, "limit", 50, 500)
-    where = []
+    where: list[Cond] = []
     if state := request.query_params.get("state"):
         if state not in {str(known) for known in CheckpointState}:
             raise BadRequest(f'no checkpoint state "{state}"')

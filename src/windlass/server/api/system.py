@@ -36,7 +36,7 @@ async def create_token(request: Request) -> Response:
 async def list_tokens(request: Request) -> Response:
     """Tokens, newest first, without their texts."""
     limit = whole_number(request, "limit", 100, 500)
-    where = []
+    where: list[Cond] = []
     if cursor := request.query_params.get("cursor"):
         where.append(Cond("id", "<", cursor))
     rows = await engine_of(request).store.page(Token, where, descending=True, limit=limit + 1)

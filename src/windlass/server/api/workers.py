@@ -144,7 +144,7 @@ async def list_workers(request: Request) -> Response:
     """Workers by id, with what each holds and when it was last heard of."""
     engine = engine_of(request)
     limit = whole_number(request, "limit", 100, 1000)
-    where = []
+    where: list[Cond] = []
     if cursor := request.query_params.get("cursor"):
         where.append(Cond("id", ">", cursor))
     rows = await engine.store.page(Worker, where, limit=limit + 1)

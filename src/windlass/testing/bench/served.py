@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from statistics import quantiles
@@ -73,7 +73,7 @@ class Served:
 
     def cpu_s(self) -> dict[str, float]:
         """CPU seconds by process so far."""
-        found = {}
+        found: dict[str, float] = {}
         for name, process in (("server", self.server), ("worker", self.worker)):
             times = psutil.Process(process.pid).cpu_times()
             found[name] = times.user + times.system
@@ -81,7 +81,7 @@ class Served:
 
 
 @asynccontextmanager
-async def served(db: str, folder: Path, lease_s: float = 5.0) -> AsyncIterator[Served]:
+async def served(db: str, folder: Path, lease_s: float = 5.0) -> AsyncGenerator[Served]:
     system = Served(db, folder, lease_s)
     async with AsyncExitStack() as stack:
         stack.enter_context(system.server)

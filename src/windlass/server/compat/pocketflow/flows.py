@@ -10,6 +10,7 @@ from windlass.dialects.flow import compile_flow, read_definition
 from windlass.engine import flows
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.rows import Flow, Version
+from windlass.model.values import is_object
 from windlass.ports.store import Cond
 from windlass.server.api.flows import engine_of
 from windlass.server.compat.pocketflow.names import (
@@ -80,7 +81,7 @@ def definition_of(fields: dict[str, Any]) -> object:
     if yaml:
         return read_definition(yaml, yaml=True)
     given = fields.get("definitionjson")
-    if isinstance(given, dict):
+    if is_object(given):
         return given
     if not isinstance(given, str) or not given:
         raise BadRequest("DefinitionJSON or DefinitionYAML is missing")

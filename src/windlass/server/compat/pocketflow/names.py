@@ -9,6 +9,7 @@ from starlette.responses import Response
 from windlass.model.errors import BadRequest, DefinitionError
 from windlass.model.rows import Run
 from windlass.model.states import RunState
+from windlass.model.values import is_list, is_object
 from windlass.server.http import check_depth, read_body, reply, status_of
 
 STATUS: dict[RunState, str] = {
@@ -53,9 +54,13 @@ async def read_fields(request: Request) -> dict[str, Any]:
         given = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequest(f"the body is not JSON: {error}") from error
-    if not isinstance(given, dict):
+    if not is_object(given):
         raise BadRequest("the body must be a JSON object")
-    return {str(key).lower().replace("_", ""): value for key, value in given.items()}
+    return spelled_alike(given)
+
+
+def spelled_alike(given: dict[str, Any]) -> dict[str, Any]:
+    return {key.lower().replace("_", ""): value for key, value in given.items()}
 
 
 def text_field(fields: dict[str, Any], name: str, *, required: bool = False) -> str:
@@ -79,8 +84,8 @@ def number_field(fields: dict[str, Any], name: str) -> int:
 
 
 def list_field(fields: dict[str, Any], name: str) -> list[str]:
-    value = fields.get(name.lower().replace("_", "")) or []
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+    value: Any = fields.get(name.lower().replace("_", "")) or []
+    if not is_list(value) or not all(isinstance(item, str) for item in value):
         raise BadRequest(f"{name} must be a list of texts")
     return value
 

@@ -11,6 +11,7 @@ from windlass.engine.attempts import Attempts
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, NotFound, StaleLease
 from windlass.model.rows import Failure
+from windlass.model.values import is_list, is_object
 from windlass.server.compat.pocketflow.names import (
     OK,
     bare,
@@ -18,6 +19,7 @@ from windlass.server.compat.pocketflow.names import (
     number_field,
     read_fields,
     seconds,
+    spelled_alike,
     text_field,
 )
 from windlass.server.http import reply
@@ -84,13 +86,12 @@ async def complete(request: Request) -> Response:
     if items is None:
         await complete_one(attempts_of(request), fields)
         return reply(OK)
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+    if not is_list(items) or not all(is_object(item) for item in items):
         raise BadRequest("items must be a list of completions")
     answers: list[dict[str, str]] = []
     for item in items:
-        given = {str(key).lower().replace("_", ""): value for key, value in item.items()}
         try:
-            await complete_one(attempts_of(request), given)
+            await complete_one(attempts_of(request), spelled_alike(item))
             answers.append(OK)
         except (StaleLease, NotFound) as error:
             answers.append({"error": str(error)})
