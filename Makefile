@@ -69,7 +69,7 @@ simulate: setup ## Run the seeded simulator (SEEDS=200)
 	$(BIN)/python -m windlass.testing.simulator --seeds $(SEEDS)
 
 chaos: setup ## Kill, cut and restart real processes, then check the store
-	$(BIN)/python -m tests.chaos.run
+	$(BIN)/python -m tests.chaos.run --report docs/chaos-report.json
 
 lock: | $(UV_READY) ## Resolve requirements.lock again after a change in pyproject.toml
 	$(UV) pip compile pyproject.toml --group dev --universal --generate-hashes --no-header --quiet -o requirements.lock >/dev/null

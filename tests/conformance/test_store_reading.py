@@ -154,6 +154,7 @@ FLOWS = [
         (Cond("name", "like", "beta_x"), "34"),
         (Cond("name", "like", "beta\\_x"), "3"),
         (Cond("name", "like", "%🧭"), "5"),
+        (Cond("name", "like", "AL%"), ""),
         (Cond("name", "=", "' or 1 = 1 --"), ""),
     ],
     ids=lambda value: value if isinstance(value, str) else f"{value.column} {value.op}",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cache
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeGuard, TypeVar, get_args
 
 import msgspec
 
@@ -56,8 +56,11 @@ def from_tuples(table: type[R], tuples: Iterable[Sequence[Any]]) -> list[R]:
 
 def key_tuple(key: Any) -> tuple[Any, ...]:
     """A primary key as a tuple, whether it has one column or several."""
-    several: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
-    return several
+    return key if _is_several(key) else (key,)
+
+
+def _is_several(key: Any) -> TypeGuard[tuple[Any, ...]]:
+    return isinstance(key, tuple)
 
 
 @cache
