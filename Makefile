@@ -44,13 +44,15 @@ setup-tests: setup ## Make PostgreSQL, NATS, Redis and Chromium available to the
 dev: setup ## Run everything in one process, with an embedded store
 	$(BIN)/windlass dev
 
-check: setup ## Check format, lint, types, imports and tidiness
+check: setup ## Check format, lint, types, imports, tidiness and generated pages
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/python tools/tidy.py
+	$(BIN)/python tools/diagrams.py --check
+	$(BIN)/python tools/reference.py --check
 
 format: setup ## Format the code and apply safe fixes
 	$(BIN)/ruff check --fix-only .

@@ -4,6 +4,7 @@ A fan-out is made in slices, so that a hundred thousand items neither hold the w
 nor fill memory: a slice makes some branches and leaves a timer, due at once, for the next.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -73,17 +74,28 @@ def expand(turn: Turn, container: Task) -> None:
 
 def branch_inputs(
     turn: Turn, container: Task, node: Node, first: int, last: int
-) -> list[Json | None]:
+) -> Sequence[Json | None]:
     """Inputs of a slice: the items themselves, or what each branch's own rule reads."""
     if node.kind is Kind.FOREACH:
-        items = msgspec.json.decode(container.input or "[]", type=list[msgspec.Raw])
-        return [bytes(item).decode() for item in items[first:last]]
+        return items_of(turn, container)[first:last]
     reader = Reader(turn, container.scope, node.path, container.input)
     inputs: list[Json | None] = []
     for index in range(first, last):
         rule = turn.graph.branch(node, index).input
         inputs.append(container.input if rule is None else reader.build(rule))
     return inputs
+
+
+def items_of(turn: Turn, container: Task) -> list[Json]:
+    """The items of a foreach, cut out of its input once and kept until the last slice."""
+    memo, key = turn.view.memo, ("items", container.id)
+    items: list[Json] | None = memo.get(key)
+    if items is None:
+        cut = msgspec.json.decode(container.input or "[]", type=list[msgspec.Raw])
+        items = memo[key] = [bytes(item).decode() for item in cut]
+    if container.made + turn.limits.branches_per_turn >= container.total:
+        memo.pop(key)
+    return items
 
 
 def make_branch(
