@@ -1,0 +1,181 @@
+"""A whole engine inside a test: runs flows in process, in memory, with time that need not pass.
+
+    async with local_engine({"price": price}, clock="fake") as engine:
+        ended = await engine.run(definition, {"sku": "A1"})
+        assert ended.shared["total"] == 42
+
+With the fake clock, timers and time-outs come as soon as nothing else is left to do. Handlers are
+functions `(input, params) -> result`, by the name of the service or function a node calls.
+"""
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+import msgspec
+
+from windlass.drivers.dispatch.local import function
+from windlass.drivers.dispatch.runner import Runner
+from windlass.engine import flows, runs
+from windlass.engine.attempts import Attempts
+from windlass.engine.engine import Engine, Settings
+from windlass.engine.loops.forever import run_forever
+from windlass.engine.loops.leases import Leases
+from windlass.engine.loops.timers import Timers
+from windlass.model.graph import Transport
+from windlass.model.rows import Attempt, Checkpoint, Run, Task, Timer
+from windlass.model.states import RUN_ENDED, CheckpointState, RunState
+from windlass.testing.memory import MemoryDatabase, MemoryStore
+
+_BEGINNING_MS = 1_700_000_000_000
+_SLOTS = 16
+
+Handler = Callable[..., Any]
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a run stands: its row, its shared values, its tasks."""
+
+    run: Run
+    shared: dict[str, Any]
+    tasks: list[Task]
+
+    @property
+    def state(self) -> RunState:
+        return self.run.state
+
+
+class LocalEngine:
+    """The engine of a test; made by `local_engine`."""
+
+    def __init__(self, engine: Engine, database: MemoryDatabase, clock: "FakeClock | None") -> None:
+        self.engine = engine
+        self.database = database
+        self._clock = clock
+
+    async def start(self, definition: object, params: Mapping[str, Any] | None = None) -> str:
+        """Begin a run; returns its id."""
+        published = await flows.publish(self.engine, "test", definition)
+        text = msgspec.json.encode(params or {}).decode()
+        started = await runs.start_run(self.engine, published.target, text)
+        return started.run.id
+
+    async def run(
+        self, definition: object, params: Mapping[str, Any] | None = None, wait_s: float = 10.0
+    ) -> Ended:
+        """Begin a run and wait for its end."""
+        return await self.ended(await self.start(definition, params), wait_s)
+
+    async def ended(self, run_id: str, wait_s: float = 10.0) -> Ended:
+        """A run once it has ended; an error tells what it waits for if it does not."""
+        run = await self._until(run_id, lambda run: run.state in RUN_ENDED, wait_s)
+        return await self.look(run.id)
+
+    async def waits(self, run_id: str, wait_s: float = 10.0) -> Ended:
+        """A run once it waits for a signal, a person or a timer, or has ended."""
+        calm = (*RUN_ENDED, RunState.WAITING)
+        run = await self._until(run_id, lambda run: run.state in calm, wait_s)
+        return await self.look(run.id)
+
+    async def _until(self, run_id: str, good: Callable[[Run], bool], wait_s: float) -> Run:
+        deadline = time.monotonic() + wait_s
+        waiter = self.engine.feed.watch(run_id)
+        try:
+            while True:
+                waiter.clear()
+                run = self.database.table(Run)[run_id]
+                if good(run):
+                    return run
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"run {run_id} is {run.state} at node {run.node}")
+                self._pass_time()
+                try:
+                    await asyncio.wait_for(waiter.wait(), 0.05)
+                except TimeoutError:
+                    continue
+        finally:
+            self.engine.feed.unwatch(run_id, waiter)
+
+    def _pass_time(self) -> None:
+        """Jump to the next timer when only time can move anything."""
+        busy = any(True for _ in self.database.live_attempts) or any(self.database.queues)
+        if self._clock is None or busy:
+            return
+        due = min((timer.due_at for timer in self.database.table(Timer).values()), default=None)
+        if due is not None:
+            self._clock.now_ms = max(self._clock.now_ms, due)
+            self.engine.feed.timers_due_at = None
+            self.engine.feed.timers.set()
+
+    async def look(self, run_id: str) -> Ended:
+        """A run as it stands."""
+        run, shared = await runs.snapshot(self.engine, run_id)
+        tasks = sorted(self.database.of_run(Task, run_id), key=lambda t: (t.made_seq, t.id))
+        return Ended(run, {key: msgspec.json.decode(raw) for key, raw in shared.items()}, tasks)
+
+    def attempts(self, run_id: str) -> list[Attempt]:
+        return sorted(self.database.of_run(Attempt, run_id), key=lambda attempt: attempt.id)
+
+    async def signal(self, run_id: str, key: str, value: Any) -> None:
+        await runs.signal(self.engine, run_id, key, msgspec.json.encode(value).decode())
+
+    async def answer(self, run_id: str, value: Any, *, by: str = "tester") -> None:
+        """Answer the question a run waits with."""
+        for checkpoint in list(self.database.of_run(Checkpoint, run_id)):
+            if checkpoint.state is CheckpointState.OPEN:
+                await runs.answer(self.engine, checkpoint.id, value, by=by)
+                return
+        raise LookupError(f"run {run_id} asks nobody anything")
+
+    async def cancel(self, run_id: str) -> None:
+        await runs.cancel(self.engine, run_id)
+
+    async def retry(
+        self, run_id: str, task: str | None = None, *, descendants: bool = False
+    ) -> str:
+        return await runs.retry(self.engine, run_id, task, descendants)
+
+
+class FakeClock:
+    """A clock that moves when it is told to, and a little with every look, as time does."""
+
+    def __init__(self) -> None:
+        self.now_ms = _BEGINNING_MS
+
+    def __call__(self) -> int:
+        return self.now_ms
+
+
+def real_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@asynccontextmanager
+async def local_engine(
+    handlers: Mapping[str, Handler],
+    *,
+    clock: Literal["fake", "real"] = "fake",
+    settings: Settings | None = None,
+) -> AsyncGenerator[LocalEngine, None]:
+    """An engine with everything it needs, for as long as the block runs."""
+    fake = FakeClock() if clock == "fake" else None
+    database = MemoryDatabase(fake or real_ms)
+    engine = Engine(MemoryStore(database), settings, name="local")
+    execute = {
+        f"{transport}:{name}": function(handler, inline=not inspect.iscoroutinefunction(handler))
+        for name, handler in handlers.items()
+        for transport in (Transport.LOCAL, Transport.PULL, Transport.PUSH)
+    }
+    runner = Runner(Attempts(engine), "local", execute, _SLOTS)
+    duties = [engine.advance.run(), run_forever(Timers(engine)), run_forever(Leases(engine))]
+    tasks = [asyncio.ensure_future(duty) for duty in duties]
+    worker = asyncio.ensure_future(runner.run())
+    try:
+        yield LocalEngine(engine, database, fake)
+    finally:
+        for task in (worker, *tasks):
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,145 @@
+"""The named queries of the SQL files and the conditions of a listing, over rows in memory."""
+
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+from windlass.model.rows import Attempt, Flow, Row, Run, Timer, Version
+from windlass.ports.store import Cond
+from windlass.testing.memory.database import MemoryDatabase
+
+R = TypeVar("R", bound=Row)
+Found = list[dict[str, Any]]
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def next_due(db: MemoryDatabase) -> Found:
+    return [{"due_at": min((t.due_at for t in db.table(Timer).values()), default=None)}]
+
+
+def next_lease(db: MemoryDatabase) -> Found:
+    return [{"lease_until": min((a.lease_until for a in db.live_attempts), default=None)}]
+
+
+def count_runs(db: MemoryDatabase) -> Found:
+    counts = Counter(str(run.state) for run in db.table(Run).values())
+    return [{"state": state, "n": n} for state, n in counts.items()]
+
+
+def count_queues(db: MemoryDatabase) -> Found:
+    return [
+        {
+            "queue": queue,
+            "n": len(tasks),
+            "oldest": min((t.ready_at for t in tasks if t.ready_at is not None), default=None),
+        }
+        for queue, tasks in ((queue, list(db.queued(queue))) for queue in db.queues)
+    ]
+
+
+def count_held(db: MemoryDatabase) -> Found:
+    counts = Counter(attempt.worker_id for attempt in db.live_attempts)
+    return [{"worker_id": worker, "n": n} for worker, n in counts.items()]
+
+
+def flow_versions(db: MemoryDatabase, flow_ids: Sequence[str]) -> Found:
+    numbers: dict[str, list[int]] = {}
+    for version in db.table(Version).values():
+        if version.flow_id in flow_ids:
+            numbers.setdefault(version.flow_id, []).append(version.number)
+    return [{"flow_id": f, "n": len(found), "latest": max(found)} for f, found in numbers.items()]
+
+
+def expired_leases(db: MemoryDatabase, now: int, count_max: int) -> Found:
+    expired: list[Attempt] = [a for a in db.live_attempts if a.lease_until <= now]
+    expired.sort(key=lambda attempt: (attempt.lease_until, attempt.id))
+    return [{"id": a.id, "lease_until": a.lease_until} for a in expired[:count_max]]
+
+
+def find_target(db: MemoryDatabase, flow: str, number: int) -> Found:
+    flows = [row for row in db.table(Flow).values() if flow in (row.id, row.name)]
+    flows.sort(key=lambda row: (row.id == flow, row.id), reverse=True)
+    for row in flows:
+        versions = [v for v in db.table(Version).values() if v.flow_id == row.id]
+        fitting = [v for v in versions if v.number == number or (not number and is_published(v))]
+        if fitting:
+            newest = max(fitting, key=lambda v: v.number)
+            target = {"flow_id": row.id, "flow_name": row.name, "version_id": newest.id}
+            return [{**target, "number": newest.number}]
+    return []
+
+
+def is_published(version: Version) -> bool:
+    return version.status == "published"
+
+
+QUERIES: dict[str, Callable[..., Found]] = {
+    query.__name__: query
+    for query in (
+        next_due,
+        next_lease,
+        count_runs,
+        count_queues,
+        count_held,
+        flow_versions,
+        expired_leases,
+        find_target,
+    )
+}
+
+
+def meets(row: Row, where: Sequence[Cond]) -> bool:
+    """Whether a row meets all conditions; as in SQL, null meets none but `null`."""
+    return all(_meets(getattr(row, column), op, value) for column, op, value in where)
+
+
+def _meets(have: Any, op: str, value: Any) -> bool:
+    if op == "null":
+        return have is None
+    if op == "not null":
+        return have is not None
+    if have is None or value is None:
+        return False
+    if op == "in":
+        return have in value
+    if op == "like":
+        return _like(value).fullmatch(have) is not None
+    return _COMPARE[op](have, value)
+
+
+@cache
+def _like(pattern: str) -> re.Pattern[str]:
+    """A LIKE pattern as a regular expression: `%`, `_`, and a backslash before either."""
+    parts: list[str] = []
+    escaped = False
+    for char in pattern:
+        if escaped or char not in "%_\\":
+            parts.append(re.escape(char))
+            escaped = False
+        elif char == "\\":
+            escaped = True
+        else:
+            parts.append(".*" if char == "%" else ".")
+    return re.compile("".join(parts), re.DOTALL)
+
+
+def listed(rows: list[R], where: Sequence[Cond], order: str, descending: bool) -> list[R]:
+    """The rows that meet the conditions, by one column, nulls lowest."""
+    found = [row for row in rows if meets(row, where)]
+    found.sort(key=lambda row: _sortable(getattr(row, order)), reverse=descending)
+    return found
+
+
+def _sortable(value: Any) -> tuple[bool, Any]:
+    return (False, 0) if value is None else (True, value)

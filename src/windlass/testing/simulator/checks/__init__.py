@@ -1,0 +1,1 @@
+"""The invariants, checked after every commit on the runs it touched."""

@@ -1,0 +1,96 @@
+"""Runs every check after each commit, and keeps the log that tells two histories apart."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import cast
+
+import msgspec
+
+from windlass.engine.graphs import lower
+from windlass.model.graph import Graph
+from windlass.model.rows import Event, Json, Run, Task, Version
+from windlass.model.states import TASK_ENDED
+from windlass.testing.memory import Commit, MemoryDatabase
+from windlass.testing.simulator.checks.changes import check_changes
+from windlass.testing.simulator.checks.counters import check_counters
+from windlass.testing.simulator.checks.fold import Folded, check_history
+from windlass.testing.simulator.checks.holds import check_holds
+from windlass.testing.simulator.checks.results import check_result
+from windlass.testing.simulator.checks.routes import check_routes
+from windlass.testing.simulator.checks.rows import Broken, RunRows, expect
+
+
+class Checker:
+    """Watches a database; `failed` hears of the first thing that is wrong."""
+
+    def __init__(
+        self,
+        database: MemoryDatabase,
+        reported: Mapping[str, Json],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._db = database
+        self._reported = reported
+        self._failed = failed
+        self._folded: defaultdict[str, Folded] = defaultdict(Folded)
+        self._graphs: dict[str, Graph] = {}
+        self._keys: dict[str, str] = {}
+        self._log = sha256()
+        database.watchers.append(self.committed)
+
+    @property
+    def digest(self) -> str:
+        """The same for two worlds whose events are the same, to the last time and payload."""
+        return self._log.hexdigest()
+
+    def committed(self, commit: Commit) -> None:
+        try:
+            self.check(commit)
+        except Broken as error:
+            self._failed(Broken(f"{error} (commit {commit.number} by {commit.by})"))
+
+    def check(self, commit: Commit) -> None:
+        events: defaultdict[str, list[Event]] = defaultdict(list)
+        ended: defaultdict[str, list[Task]] = defaultdict(list)
+        for table, _, old, new in commit.changes:
+            if table is Event and new is not None and old is None:
+                event = cast(Event, new)
+                events[event.run_id].append(event)
+            elif table is Task and new is not None:
+                task, before = cast(Task, new), cast("Task | None", old)
+                if task.state in TASK_ENDED and (before is None or before.state is not task.state):
+                    ended[task.run_id].append(task)
+            elif table is Run and old is None:
+                self._check_key(cast(Run, new))
+        for run_id in sorted(events):
+            self._folded[run_id].add(events[run_id])
+            for event in events[run_id]:
+                self._log.update(msgspec.json.encode(event))
+        check_changes(commit, {run_id for run_id in events if self._folded[run_id].reopened})
+        for run_id in sorted({*events, *ended}):
+            self._check_run(run_id, ended[run_id])
+
+    def _check_key(self, run: Run) -> None:
+        if run.request_id:
+            first = self._keys.setdefault(run.request_id, run.id)
+            expect(first == run.id, f"key {run.request_id} started {first} and {run.id}")
+
+    def _check_run(self, run_id: str, ended: list[Task]) -> None:
+        run = self._db.table(Run).get(run_id)
+        expect(run is not None, f"run {run_id} is gone")
+        assert run is not None
+        rows = RunRows(self._db, run, self._graph(run.version_id))
+        told = self._folded[run_id]
+        check_history(rows, told)
+        check_counters(rows, told)
+        check_holds(rows, told)
+        for task in ended:
+            check_result(rows, task, self._reported)
+        check_routes(rows)
+
+    def _graph(self, version_id: str) -> Graph:
+        graph = self._graphs.get(version_id)
+        if graph is None:
+            graph = self._graphs[version_id] = lower(self._db.table(Version)[version_id])
+        return graph

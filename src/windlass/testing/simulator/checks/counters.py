@@ -1,0 +1,62 @@
+"""Counters must equal the rows they stand for."""
+
+from windlass.model.graph import Kind
+from windlass.model.rows import Task
+from windlass.model.states import TASK_ENDED, RunState, TaskState
+from windlass.testing.simulator.checks.fold import Folded
+from windlass.testing.simulator.checks.rows import RunRows, expect
+
+_ACTIVE = (TaskState.QUEUED, TaskState.RUNNING, TaskState.VERIFYING)
+_FAN_OUTS = (Kind.PARALLEL, Kind.FOREACH)
+
+
+def check_counters(rows: RunRows, told: Folded) -> None:
+    run = rows.run
+    top = rows.children[run.id]
+    active = sum(t.kind == Kind.CALL and t.state in _ACTIVE for t in rows.tasks.values())
+    equal(f"run {run.id}", "made", run.made, len(top))
+    equal(f"run {run.id}", "open", run.open, len(open_among(top)))
+    equal(f"run {run.id}", "active", run.active, active)
+    equal(f"run {run.id}", "failures", run.failures, told.failures)
+    for task in rows.tasks.values():
+        if task.kind in _FAN_OUTS:
+            check_fan_out(rows, task)
+        elif task.kind == Kind.SUBFLOW:
+            equal(task.id, "made", task.made, len(rows.children[task.id]))
+            equal(task.id, "open", task.open, len(open_among(rows.children[task.id])))
+
+
+def check_fan_out(rows: RunRows, task: Task) -> None:
+    branches = rows.children[task.id]
+    equal(task.id, "made", task.made, len(branches))
+    equal(task.id, "open", task.open, len(open_among(branches)))
+    expect(task.made <= task.total, f"{task.id} made {task.made} of {task.total} branches")
+    indexes = sorted(branch.idx for branch in branches)
+    expect(indexes == list(range(task.made)), f"{task.id} has the branches {indexes}")
+    if task.state is TaskState.SUPERSEDED:
+        return
+    failed = sum(branch.state is TaskState.FAILED for branch in branches)
+    equal(task.id, "failed", task.failed, failed)
+    if task.state not in TASK_ENDED:
+        check_released(rows, task)
+
+
+def check_released(rows: RunRows, task: Task) -> None:
+    """Branches are let go in order: the first ones have had their turn, the others wait."""
+    waiting = [TaskState.PENDING]
+    if rows.run.state is RunState.CANCELLING:
+        waiting.append(TaskState.CANCELLED)
+    for branch in rows.children[task.id]:
+        if branch.idx < task.released:
+            good = branch.state is not TaskState.PENDING
+        else:
+            good = branch.state in waiting
+        expect(good, f"{task.id} has released {task.released}, {branch.id} is {branch.state}")
+
+
+def open_among(tasks: list[Task]) -> list[Task]:
+    return [task for task in tasks if task.state not in TASK_ENDED]
+
+
+def equal(where: str, name: str, counted: int, found: int) -> None:
+    expect(counted == found, f"{where} counts {name}={counted}, the rows say {found}")

@@ -1,0 +1,147 @@
+"""Every open task has exactly what will move it; every ended one holds nothing any more."""
+
+from windlass.model.graph import Kind
+from windlass.model.rows import Attempt, Task, Timer, read_failure
+from windlass.model.states import (
+    ATTEMPT_LIVE,
+    RUN_ENDED,
+    TASK_ENDED,
+    AttemptState,
+    CheckpointState,
+    RunState,
+    TaskState,
+)
+from windlass.testing.simulator.checks.counters import open_among
+from windlass.testing.simulator.checks.fold import Folded
+from windlass.testing.simulator.checks.rows import RunRows, expect
+
+_CONTAINERS = (Kind.PARALLEL, Kind.FOREACH, Kind.SUBFLOW)
+
+
+def check_holds(rows: RunRows, told: Folded) -> None:
+    run = rows.run
+    if run.state in RUN_ENDED:
+        check_ended(rows)
+    else:
+        moving = open_among(rows.children[run.id]) or f"{run.id}!cancel" in rows.timers
+        expect(bool(moving), f"run {run.id} is {run.state} and nothing will move it")
+    for task in rows.tasks.values():
+        check_attempts(rows, task)
+        if task.state not in TASK_ENDED:
+            check_mover(rows, task)
+            if task.kind == Kind.CALL and not told.redone:
+                check_tries(rows, task)
+    for timer in rows.timers.values():
+        check_timer(rows, timer)
+    for checkpoint in rows.checkpoints.values():
+        if checkpoint.state is CheckpointState.OPEN:
+            task = rows.tasks[checkpoint.task_id]
+            expect(
+                task.state is TaskState.WAITING,
+                f"checkpoint {checkpoint.id} is open, its task {task.state}",
+            )
+
+
+def check_ended(rows: RunRows) -> None:
+    run = rows.run
+    still_open = [task.id for task in open_among(list(rows.tasks.values()))]
+    expect(not still_open, f"run {run.id} is {run.state} with open tasks {still_open}")
+    expect(not rows.timers, f"run {run.id} is {run.state} with timers {list(rows.timers)}")
+
+
+def check_attempts(rows: RunRows, task: Task) -> None:
+    """Numbers without a gap, at most one live, and that one holds its task."""
+    attempts = sorted(rows.attempts[task.id], key=lambda attempt: attempt.number)
+    numbers = [attempt.number for attempt in attempts]
+    expect(
+        numbers == list(range(1, task.attempts + 1)),
+        f"{task.id} counts {task.attempts} attempts, it has {numbers}",
+    )
+    live = [attempt for attempt in attempts if attempt.state in ATTEMPT_LIVE]
+    running = task.kind == Kind.CALL and task.state is TaskState.RUNNING
+    held = [attempt.number for attempt in live]
+    wanted = [task.attempts] if running else []
+    expect(held == wanted, f"{task.id} is {task.state}, its live attempts are {held}")
+    if task.kind == Kind.CALL and task.state is TaskState.SUCCEEDED:
+        last = attempts[-1].state if attempts else None
+        expect(
+            last is AttemptState.SUCCEEDED,
+            f"{task.id} has succeeded, its newest attempt is {last}",
+        )
+
+
+def check_tries(rows: RunRows, task: Task) -> None:
+    """Failures and moves of an open task equal its attempts, unless it was asked to begin anew."""
+    attempts = [attempt for attempt in rows.attempts[task.id] if not was_returned(attempt)]
+    states = [attempt.state for attempt in attempts]
+    failed = sum(state in (AttemptState.FAILED, AttemptState.TIMED_OUT) for state in states)
+    moved = sum(state in (AttemptState.LOST, AttemptState.CANCELLED) for state in states)
+    counted = (task.failures, task.moves)
+    expect(counted == (failed, moved), f"{task.id} counts {counted}, it has {(failed, moved)}")
+
+
+def was_returned(attempt: Attempt) -> bool:
+    """Whether nobody ever began it, so that it counts as nothing."""
+    failure = read_failure(attempt.error)
+    return failure is not None and failure.kind == "returned"
+
+
+def check_mover(rows: RunRows, task: Task) -> None:
+    """Something will move an open task: a queue, a lease, a timer, a child, or the outside."""
+    state, kind, run = task.state, task.kind, rows.run
+    cancelling = run.state is RunState.CANCELLING
+    if kind in _CONTAINERS:
+        inside = open_among(rows.children[task.id])
+        moved = bool(inside) or f"{task.id}!expand" in rows.timers
+        if kind == Kind.SUBFLOW and rows.node(task).timeout_ms and not cancelling:
+            expect(f"{task.id}!timeout" in rows.timers, f"{task.id} has lost its timeout")
+    elif state is TaskState.PENDING:
+        container = rows.tasks[task.scope]
+        others = [t for t in open_among(rows.children[container.id]) if t.state is not state]
+        moved = task.idx >= 0 and bool(others)
+    elif state is TaskState.QUEUED:
+        moved = task.queue is not None and task.ready_at is not None
+    elif state is TaskState.RUNNING:
+        moved = not cancelling or f"{run.id}!cancel" in rows.timers
+        if rows.node(task).timeout_ms:
+            expect(f"{task.id}!timeout" in rows.timers, f"{task.id} has lost its timeout")
+    else:
+        moved = check_waiting(rows, task)
+    expect(moved, f"{task.id} is {state} and nothing will move it")
+
+
+def check_waiting(rows: RunRows, task: Task) -> bool:
+    kinds = {Kind.CALL: "retry", Kind.TIMER: "delay"}
+    wanted = kinds.get(Kind(task.kind), "timeout")
+    timer = rows.timers.get(f"{task.id}!{wanted}")
+    due_at = timer.due_at if timer is not None else None
+    expect(task.due_at == due_at, f"{task.id} is due at {task.due_at}, its timer at {due_at}")
+    if wanted != "timeout":
+        return timer is not None
+    if task.kind == Kind.APPROVAL:
+        checkpoint = rows.checkpoints.get(f"{task.id}!{task.generation}")
+        return checkpoint is not None and checkpoint.state is CheckpointState.OPEN
+    return task.wait_key is not None or timer is not None
+
+
+_WITH_TIMER = {
+    "retry": (TaskState.WAITING,),
+    "delay": (TaskState.WAITING,),
+    "expand": (TaskState.RUNNING,),
+    "timeout": (TaskState.RUNNING, TaskState.WAITING),
+}
+
+
+def check_timer(rows: RunRows, timer: Timer) -> None:
+    """A timer belongs to something that still waits for it."""
+    if timer.kind == "cancel":
+        expect(
+            rows.run.state is RunState.CANCELLING,
+            f"run {rows.run.id} is {rows.run.state} with a cancel timer",
+        )
+        return
+    task = rows.tasks[timer.task_id]
+    good = task.state in _WITH_TIMER[timer.kind]
+    if timer.kind == "timeout" and task.kind == Kind.CALL:
+        good = task.state is TaskState.RUNNING
+    expect(good, f"{task.id} is {task.state} with a {timer.kind} timer")

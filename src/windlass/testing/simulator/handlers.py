@@ -1,0 +1,45 @@
+"""What simulated services do: succeed, fail, hang, choose a way on; and what they said."""
+
+import asyncio
+import random
+
+import msgspec
+
+from windlass.model.assignment import Assignment
+from windlass.model.rows import Failure, Json
+from windlass.testing.simulator.plan import Plan
+
+Result = Json | Failure
+
+
+class Handlers:
+    """Every service of a world. `calm` makes them quick and good."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._rng: random.Random = plan.rng("handlers")
+        self.calm = False
+        self.reported: dict[str, Json] = {}
+        """The result each attempt ended with, for comparison with what was accepted."""
+
+    async def perform(self, assignment: Assignment) -> Result:
+        """Do one attempt, for as long as it takes."""
+        rng = self._rng
+        if self.calm:
+            await asyncio.sleep(0.01)
+            return self._result(assignment, "default")
+        await asyncio.sleep(rng.choice((0.0, 0.02, 0.2, 1.0)) * rng.random())
+        if self._plan.has("handler_hangs") and rng.random() < 0.12:
+            await asyncio.sleep(rng.uniform(0.2, 2.5) * self._plan.lease_s)
+        if self._plan.has("handler_fails") and rng.random() < 0.25:
+            pause = rng.choice((None, None, 0, 100))
+            return Failure("failed", f"{assignment.attempt_id} failed", retry_after_ms=pause)
+        if self._plan.has("handler_fatal") and rng.random() < 0.05:
+            return Failure("fatal", f"{assignment.attempt_id} cannot be done")
+        return self._result(assignment, rng.choice(("default", "default", "again", "alt")))
+
+    def _result(self, assignment: Assignment, action: str) -> Json:
+        value = {"v": assignment.attempt_id, "action": action, "act": action}
+        text = msgspec.json.encode(value).decode()
+        self.reported[assignment.attempt_id] = text
+        return text

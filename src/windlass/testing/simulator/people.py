@@ -1,0 +1,210 @@
+"""People and programs around the engine: they start runs, signal, answer, cancel and retry.
+
+What is acknowledged to them must be in the database at that very moment.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from windlass.engine import runs
+from windlass.engine.flows import Target
+from windlass.model.errors import Conflict, NotFound, Unavailable
+from windlass.model.rows import Attempt, Checkpoint, Event, Flow, Run, Task, Version
+from windlass.model.states import RUN_ENDED, AttemptState, CheckpointState, RunState, TaskState
+from windlass.testing.memory import MemoryDatabase
+from windlass.testing.simulator.checks.rows import Broken
+from windlass.testing.simulator.flows import SIGNALS, make_flow, make_params
+from windlass.testing.simulator.network import Network
+from windlass.testing.simulator.plan import Plan
+from windlass.testing.simulator.server import Server
+
+T = TypeVar("T")
+
+
+class People:
+    """All callers of a world."""
+
+    def __init__(
+        self, plan: Plan, database: MemoryDatabase, network: Network, servers: list[Server]
+    ) -> None:
+        self._plan = plan
+        self._db = database
+        self._network = network
+        self._servers = servers
+        self._rng: random.Random = plan.rng("people")
+        self.versions: list[tuple[Flow, Version, dict[str, Any]]] = []
+        self.started: dict[str, str] = {}
+        """Idempotency key → the run its caller was told of."""
+        self.calm = False
+
+    async def _ask(self, serve: Callable[[Server], Awaitable[T]]) -> T:
+        server = self._rng.choice(self._servers)
+        return await self._network.call("people", server, lambda: serve(server), 4.0)
+
+    # Starting
+
+    def make_versions(self) -> None:
+        rng = self._plan.rng("flows")
+        for number in range(1, self._plan.runs + 1):
+            source = msgspec.json.encode(make_flow(rng)).decode()
+            flow = Flow(id=f"f{number}", name=f"flow {number}", created_at=0)
+            version = Version(
+                id=f"v{number}", flow_id=flow.id, number=1, source=source, created_at=0
+            )
+            self.versions.append((flow, version, make_params(rng)))
+
+    async def publish(self) -> None:
+        for flow, version, _ in self.versions:
+            await self._until_done(
+                lambda server, rows=(flow, version): server.engine.write(*rows),  # type: ignore[misc]
+                lambda key=version.id: key in self._db.table(Version),  # type: ignore[misc]
+            )
+
+    async def _until_done(
+        self, serve: Callable[[Server], Awaitable[Any]], done: Callable[[], bool]
+    ) -> None:
+        while not done():
+            try:
+                await self._ask(serve)
+            except (Unavailable, Conflict):
+                await asyncio.sleep(0.2)
+
+    async def start(self, number: int) -> None:
+        """Start one run for certain: the same key until somebody says it is there."""
+        flow, version, params = self.versions[number]
+        target = Target(flow.id, flow.name, version.id, version.number)
+        text = msgspec.json.encode(params).decode()
+        key = f"key{number}"
+
+        async def once() -> None:
+            while key not in self.started:
+                try:
+                    told = await self._ask(
+                        lambda server: runs.start_run(
+                            server.engine, target, text, key=key, priority=number % 2
+                        )
+                    )
+                except Unavailable:
+                    await asyncio.sleep(0.2)
+                    continue
+                self.tell_started(key, told.run.id)
+
+        await asyncio.sleep(self._rng.random() * self._plan.trouble_s * 0.4)
+        callers = 3 if self._plan.has("same_key") else 1
+        await asyncio.gather(*(once() for _ in range(callers)))
+
+    def tell_started(self, key: str, run_id: str) -> None:
+        if run_id not in self._db.table(Run):
+            raise Broken(f"run {run_id} was acknowledged and is not there")
+        if self.started.setdefault(key, run_id) != run_id:
+            raise Broken(f"key {key} started {self.started[key]} and {run_id}")
+
+    # Meddling
+
+    async def meddle(self) -> None:
+        """Do things to runs at random for as long as there is trouble."""
+        deeds = {
+            "signal": self.signal,
+            "answer": self.answer,
+            "cancel": self.cancel,
+            "retry": self.retry,
+            "retry_from": self.retry_from,
+        }
+        mine = [deed for name, deed in deeds.items() if self._plan.has(name)]
+        while mine and not self.calm:
+            await asyncio.sleep(self._rng.expovariate(2.5))
+            known = list(self._db.table(Run).values())
+            waiting = [run for run in known if run.state is RunState.WAITING]
+            if known:
+                run = self._rng.choice(waiting if waiting and self._rng.random() < 0.5 else known)
+                await self.attempt(self._rng.choice(mine), run)
+
+    async def attempt(self, deed: Callable[[Run], Awaitable[None]], run: Run) -> None:
+        try:
+            await deed(run)
+        except (Unavailable, Conflict):
+            return
+        except NotFound as error:
+            raise Broken(f"{run.id} was there and is not found: {error}") from error
+
+    async def signal(self, run: Run) -> None:
+        waiting = [task.wait_key for task in self._db.of_run(Task, run.id) if task.wait_key]
+        key = self._rng.choice(waiting or [*SIGNALS, "ok"])
+        value = self._rng.choice(('"back"', "true", "false", '"x"', str(self._rng.randrange(9))))
+        await self.send(run.id, key, value)
+
+    async def send(self, run_id: str, key: str, value: str) -> None:
+        await self._ask(lambda server: runs.signal(server.engine, run_id, key, value))
+        self._expect(run_id, "signal.received")
+
+    async def answer(self, run: Run) -> None:
+        rows = list(self._db.of_run(Checkpoint, run.id))
+        asking = [row for row in rows if row.state is CheckpointState.OPEN]
+        if rows:
+            value = self._rng.choice((True, False, "approved"))
+            await self.give(self._rng.choice(asking or rows).id, value)
+
+    async def give(self, checkpoint_id: str, value: Any) -> None:
+        await self._ask(lambda server: runs.answer(server.engine, checkpoint_id, value, by="p"))
+        row = self._db.table(Checkpoint)[checkpoint_id]
+        if row.state is not CheckpointState.RESOLVED or row.answered_by != "p":
+            raise Broken(f"checkpoint {row.id} was answered and is {row.state}")
+
+    async def cancel(self, run: Run) -> None:
+        await self._ask(lambda server: runs.cancel(server.engine, run.id, "meddling"))
+        self._expect(run.id, "run.cancel_requested")
+
+    async def retry(self, run: Run) -> None:
+        await self._ask(lambda server: runs.retry(server.engine, run.id, None, False))
+        self._expect(run.id, "task.retry_requested")
+
+    async def retry_from(self, run: Run) -> None:
+        tasks = list(self._db.of_run(Task, run.id))
+        if tasks:
+            task = self._rng.choice(tasks)
+            name = task.node if task.idx < 0 and self._rng.random() < 0.3 else task.id
+            alone = self._rng.random() < 0.3
+            await self._ask(lambda server: runs.retry(server.engine, run.id, name, not alone))
+            self._expect(run.id, "task.retry_requested")
+
+    def _expect(self, run_id: str, type_: str) -> None:
+        """What was acknowledged stands in the run's history."""
+        if not any(event.type == type_ for event in self._db.of_run(Event, run_id)):
+            raise Broken(f"{type_} of run {run_id} was acknowledged and is not in its history")
+
+    def accepted(self, attempt_id: str, answer: str) -> None:
+        """A worker was told that its result counts."""
+        attempt = self._db.table(Attempt)[attempt_id]
+        if attempt.state is not AttemptState.SUCCEEDED:
+            raise Broken(f"{attempt_id} was told {answer} and is {attempt.state}")
+
+    # Calm
+
+    async def end_loops(self) -> None:
+        """No signal leads back any more."""
+        for run in list(self._db.table(Run).values()):
+            for key in SIGNALS:
+                await self.attempt(lambda run, key=key: self.send(run.id, key, '"go"'), run)  # type: ignore[misc]
+
+    async def help_all(self) -> None:
+        """Give every run what it waits for, until all have ended."""
+        while True:
+            await asyncio.sleep(1.0)
+            waiting = [run for run in self._db.table(Run).values() if run.state not in RUN_ENDED]
+            if not waiting and len(self.started) == len(self.versions):
+                return
+            for run in waiting:
+                await self._help(run)
+
+    async def _help(self, run: Run) -> None:
+        for checkpoint in list(self._db.of_run(Checkpoint, run.id)):
+            if checkpoint.state is CheckpointState.OPEN:
+                await self.attempt(lambda _, key=checkpoint.id: self.give(key, True), run)  # type: ignore[misc]
+        for task in list(self._db.of_run(Task, run.id)):
+            if task.state is TaskState.WAITING and task.wait_key is not None:
+                key = task.wait_key
+                await self.attempt(lambda run, key=key: self.send(run.id, key, '"go"'), run)  # type: ignore[misc]

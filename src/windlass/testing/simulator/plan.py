@@ -1,0 +1,81 @@
+"""What a seed stands for: the size of its world and the faults in it."""
+
+import random
+
+import msgspec
+
+FAULTS = (
+    "crash",
+    "pause",
+    "partition",
+    "loss",
+    "duplicate",
+    "delay",
+    "skew",
+    "raced",
+    "unavailable",
+    "answer_lost",
+    "late_commit",
+    "slow_commit",
+    "slow_read",
+    "handler_fails",
+    "handler_fatal",
+    "handler_hangs",
+    "signal",
+    "answer",
+    "cancel",
+    "retry",
+    "retry_from",
+    "same_key",
+)
+"""Everything that can be switched off, so that a failing seed shrinks to what it needs."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """One world, complete: the same plan gives the same history to the last event."""
+
+    seed: int
+    servers: int
+    workers: int
+    runs: int
+    trouble_s: float
+    """How long faults go on; after that the world is calm and everything must end."""
+    faults: frozenset[str]
+    row_locks: bool
+    shuffled: bool
+    lease_s: float
+    branches_per_turn: int
+    visits_per_turn: int
+    cancel_grace_ms: int
+    moves_max: int
+    latency: float
+    """How far away the database is: with a slow one, jobs gather and processes get in each
+    other's way."""
+
+    def rng(self, name: str) -> random.Random:
+        """A stream of its own for each part, so that switching one off leaves the others be."""
+        return random.Random(f"{self.seed}:{name}")
+
+    def has(self, fault: str) -> bool:
+        return fault in self.faults
+
+
+def plan_for(seed: int) -> Plan:
+    rng = random.Random(f"{seed}:plan")
+    share = rng.choice((0.0, 0.3, 0.6, 0.8, 1.0))
+    return Plan(
+        seed=seed,
+        servers=rng.choice((1, 1, 2, 2, 3)),
+        workers=rng.choice((1, 2, 2, 3)),
+        runs=rng.choice((1, 2, 4, 6, 8)),
+        trouble_s=rng.choice((5.0, 10.0, 20.0)),
+        faults=frozenset(fault for fault in FAULTS if rng.random() < share),
+        row_locks=rng.random() < 0.6,
+        shuffled=rng.random() < 0.7,
+        lease_s=rng.choice((1.5, 3.0, 6.0)),
+        branches_per_turn=rng.choice((1, 2, 3, 1000)),
+        visits_per_turn=rng.choice((12, 80)),
+        cancel_grace_ms=rng.choice((200, 2000)),
+        moves_max=rng.choice((2, 16)),
+        latency=rng.choice((1.0, 1.0, 8.0, 40.0)),
+    )

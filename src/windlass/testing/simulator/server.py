@@ -1,0 +1,113 @@
+"""A simulated server: the real engine with its loops and an in-process runner, life after life."""
+
+from windlass.drivers.dispatch.runner import AttemptError, Runner
+from windlass.engine.attempts import Attempts
+from windlass.engine.engine import Engine, Settings
+from windlass.engine.loops.forever import run_forever
+from windlass.engine.loops.leases import Leases
+from windlass.engine.loops.look import Look
+from windlass.engine.loops.timers import Timers
+from windlass.kernel.turn import Limits
+from windlass.model.assignment import Assignment
+from windlass.model.rows import Failure, Json
+from windlass.testing.memory import MemoryDatabase, MemoryStore
+from windlass.testing.simulator.flows import LOCAL
+from windlass.testing.simulator.handlers import Handlers
+from windlass.testing.simulator.loop import VirtualLoop
+from windlass.testing.simulator.plan import Plan
+from windlass.testing.simulator.process import Process
+from windlass.testing.simulator.weather import Weather
+
+
+class Server:
+    """One server host. `process` is None while it is down."""
+
+    def __init__(
+        self,
+        name: str,
+        plan: Plan,
+        loop: VirtualLoop,
+        database: MemoryDatabase,
+        handlers: Handlers,
+    ) -> None:
+        self.name = name
+        self.process: Process | None = None
+        self._plan = plan
+        self._loop = loop
+        self._database = database
+        self._handlers = handlers
+        self._rng = plan.rng(f"server:{name}")
+        self._lives = 0
+        self._skew_ms = self._rng.randint(-200, 200) if plan.has("skew") else 0
+        self._weather: Weather | None = None
+        self._store: MemoryStore | None = None
+        self._engine: Engine | None = None
+        self._attempts: Attempts | None = None
+        self._calm = False
+
+    @property
+    def engine(self) -> Engine:
+        assert self._engine is not None, f"{self.name} has never been started"
+        return self._engine
+
+    @property
+    def attempts(self) -> Attempts:
+        assert self._attempts is not None, f"{self.name} has never been started"
+        return self._attempts
+
+    def start(self) -> None:
+        self._lives += 1
+        name = f"{self.name}.{self._lives}"
+        process = self.process = Process(self._loop, name)
+        self._weather = Weather(self._loop, self._plan, name)
+        self._weather.calm = self._calm
+        self._store = MemoryStore(
+            self._database,
+            name,
+            around=self._weather,
+            row_locks=self._plan.row_locks,
+            skew_ms=self._skew_ms,
+        )
+        settings = Settings(
+            lease_s=self._plan.lease_s, sweep_s=1.0, look_s=3.0, limits=self._limits
+        )
+        engine = Engine(self._store, settings, name=name, random_bits=self._rng.getrandbits)
+        self._engine = engine
+        self._attempts = Attempts(engine)
+        execute = {f"local:{name}": self._execute for name in LOCAL}
+        runner = Runner(self._attempts, name, execute, self._rng.randint(1, 4))
+        process.spawn(engine.advance.run())
+        for duty in (Timers(engine), Leases(engine), Look(engine)):
+            process.spawn(run_forever(duty))
+        process.spawn(runner.run())
+
+    @property
+    def _limits(self) -> Limits:
+        return Limits(
+            moves_max=self._plan.moves_max,
+            branches_per_turn=self._plan.branches_per_turn,
+            visits_per_turn=self._plan.visits_per_turn,
+            cancel_grace_ms=self._plan.cancel_grace_ms,
+        )
+
+    async def _execute(self, assignment: Assignment) -> Json:
+        result = await self._handlers.perform(assignment)
+        if isinstance(result, Failure):
+            raise AttemptError(result)
+        return result
+
+    def crash(self) -> None:
+        if self.process is not None:
+            self.process.crash()
+            self.process = None
+        if self._store is not None:
+            self._store.drop()
+
+    def restart(self) -> None:
+        if self.process is None:
+            self.start()
+
+    def calm_down(self) -> None:
+        self._calm = True
+        if self._weather is not None:
+            self._weather.calm = True

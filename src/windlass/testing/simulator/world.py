@@ -1,0 +1,196 @@
+"""A world from a plan: built, troubled, calmed down, and held to its promises."""
+
+import asyncio
+import logging
+import traceback
+from typing import Any
+
+import msgspec
+
+from windlass.model.errors import WindlassError
+from windlass.model.rows import Event, Run, Task, Timer, Version
+from windlass.model.states import RUN_ENDED
+from windlass.testing.memory import MemoryDatabase
+from windlass.testing.simulator.chaos import Chaos, Victim
+from windlass.testing.simulator.checks.checker import Checker
+from windlass.testing.simulator.checks.rows import Broken
+from windlass.testing.simulator.handlers import Handlers
+from windlass.testing.simulator.loop import Spinning, Stuck, VirtualLoop
+from windlass.testing.simulator.network import Network
+from windlass.testing.simulator.people import People
+from windlass.testing.simulator.plan import Plan
+from windlass.testing.simulator.server import Server
+from windlass.testing.simulator.worker import Worker
+
+EPOCH_MS = 1_800_000_000_000
+CALM_S = 240.0
+"""By then everything must have ended: leases, waits and back-offs of a calm world are shorter."""
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How a world went."""
+
+    plan: Plan
+    problem: str
+    """Empty when every promise was kept."""
+    digest: str
+    commits: int
+    virtual_s: float
+    trace: tuple[str, ...] = ()
+    """The newest events of the run the problem is about."""
+
+
+class Errors(logging.Handler):
+    """Hears what the engine calls an error: in a sound engine there is none."""
+
+    def __init__(self, world: "World") -> None:
+        super().__init__(logging.ERROR)
+        self._world = world
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if record.exc_info and record.exc_info[1] is not None:
+            where = traceback.format_tb(record.exc_info[1].__traceback__)[-4:]
+            text = f"{text}: {record.exc_info[1]!r}\n{''.join(where)}"
+        self._world.fail(Broken(f"the engine logged: {text}"))
+
+
+class World:
+    """Everything of one simulation."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        order = plan.rng("order") if plan.shuffled else None
+        self.loop = VirtualLoop(order)
+        self.database = MemoryDatabase(lambda: EPOCH_MS + int(self.loop.time() * 1000))
+        self.handlers = Handlers(plan)
+        self.checker = Checker(self.database, self.handlers.reported, self.fail)
+        self.network = Network(self.loop, plan, self.fail)
+        self.servers = [
+            Server(f"server{n}", plan, self.loop, self.database, self.handlers)
+            for n in range(plan.servers)
+        ]
+        self.people = People(plan, self.database, self.network, self.servers)
+        self.workers = [
+            Worker(
+                f"worker{n}",
+                plan,
+                self.loop,
+                self.network,
+                self.servers,
+                self.handlers,
+                self._accepted,
+            )
+            for n in range(plan.workers)
+        ]
+        self.hosts: list[Victim] = [*self.servers, *self.workers]
+        self.chaos = Chaos(plan, self.loop, self.network, self.hosts)
+
+    def fail(self, error: BaseException) -> None:
+        self.loop.fail(error)
+
+    def _accepted(self, attempt_id: str, answer: str) -> None:
+        try:
+            self.people.accepted(attempt_id, answer)
+        except Broken as error:
+            self.fail(error)
+
+    async def live(self) -> None:
+        """The whole story."""
+        self.people.make_versions()
+        for host in self.hosts:
+            host.restart()
+        await self.people.publish()
+        trouble = [asyncio.ensure_future(self.chaos.run())]
+        deeds = [asyncio.ensure_future(self.people.meddle())]
+        deeds += [asyncio.ensure_future(self.people.start(n)) for n in range(self.plan.runs)]
+        await asyncio.sleep(self.plan.trouble_s)
+        self.calm_down()
+        try:
+            async with asyncio.timeout(CALM_S):
+                await asyncio.gather(*trouble, *deeds)
+                await self.people.end_loops()
+                await self._rest()
+        except TimeoutError:
+            raise Broken(
+                f"not at rest {CALM_S:.0f} s after the last fault: {self._open()}"
+            ) from None
+
+    def calm_down(self) -> None:
+        for part in (self.network, self.handlers, self.people):
+            part.calm = True
+        for server in self.servers:
+            server.calm_down()
+        self.chaos.end()
+
+    async def _rest(self) -> None:
+        """Help until nothing moves any more: late commits and requests may still come in."""
+        while True:
+            await self.people.help_all()
+            await asyncio.sleep(12.0)
+            if not self._open():
+                break
+        leftover = [*self.database.table(Timer), *(a.id for a in self.database.live_attempts)]
+        if leftover:
+            raise Broken(f"left over at the end: {leftover}")
+
+    def _open(self) -> list[str]:
+        runs = self.database.table(Run).values()
+        return [f"{run.id} {run.state}" for run in runs if run.state not in RUN_ENDED]
+
+    def check_tasks(self) -> None:
+        """Whatever a process did on the side must not have failed unseen."""
+        for task in self.loop.tasks:
+            if task.done() and not task.cancelled():
+                error = task.exception()
+                if error is not None and not isinstance(error, WindlassError | Broken):
+                    raise Broken(f"a task of the engine failed: {error!r}")
+
+    def trace(self, problem: str) -> tuple[str, ...]:
+        """The last events of the run a problem names, or of any that has not ended."""
+        runs = list(self.database.table(Run).values())
+        named = [run for run in runs if run.id in problem] or runs
+        return tuple(line for run in named[:1] for line in self._story(run))
+
+    def _story(self, run: Run) -> list[str]:
+        version = self.database.table(Version)[run.version_id]
+        events = sorted(self.database.of_run(Event, run.id), key=lambda event: event.seq)
+        lines = [f"definition {version.source}", f"run {run.id} {run.state} params {run.params}"]
+        for event in events[-40:]:
+            changes = msgspec.json.decode(event.data)["changes"]
+            told = ", ".join(short(change, run.id) for change in changes)
+            lines.append(f"{event.at - EPOCH_MS:>8} ms  {event.seq:>3} {event.type}: {told}")
+        tasks = sorted(self.database.of_run(Task, run.id), key=lambda task: task.id)
+        lines += [f"task {task.id.removeprefix(run.id)} {task.state}" for task in tasks[-40:]]
+        return lines
+
+
+def short(change: dict[str, Any], run_id: str) -> str:
+    return " ".join(
+        str(value).removeprefix(run_id) for key, value in change.items() if key != "error"
+    )
+
+
+def simulate(plan: Plan) -> Outcome:
+    """Live one world to its end."""
+    world = World(plan)
+    log = logging.getLogger("windlass")
+    level, propagate = log.level, log.propagate
+    errors = Errors(world)
+    log.addHandler(errors)
+    log.setLevel(logging.ERROR)
+    log.propagate = False
+    problem = ""
+    try:
+        world.loop.run_until_complete(world.live())
+        world.check_tasks()
+    except (Broken, Stuck, Spinning, AssertionError, KeyError, TypeError) as error:
+        problem = str(error) if isinstance(error, Broken) else f"{type(error).__name__}: {error}"
+    finally:
+        log.removeHandler(errors)
+        log.setLevel(level)
+        log.propagate = propagate
+    trace = world.trace(problem) if problem else ()
+    virtual_s = world.loop.time()
+    world.loop.end()
+    return Outcome(plan, problem, world.checker.digest, world.database.commits, virtual_s, trace)

@@ -1,0 +1,276 @@
+"""Twenty faults, each a small patch of the engine, to show that the simulator finds such things."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+
+from windlass.engine import advance, demand, runs, workspace
+from windlass.engine.loops import leases, timers
+from windlass.kernel import cancel, decide, routing, scopes, turn
+from windlass.kernel.events import AttemptSucceeded, Claim, TimerFired
+from windlass.kernel.nodes import call, subflow
+from windlass.kernel.turn import Decision, Turn
+from windlass.model.graph import Edge, Node
+from windlass.model.ids import branch_id, task_of
+from windlass.model.rows import (
+    Attempt,
+    BranchResult,
+    Event,
+    Idempotency,
+    Run,
+    Task,
+    Timer,
+)
+from windlass.model.states import TASK_ENDED, AttemptState, TaskState
+from windlass.ports.store import Cond
+from windlass.testing.memory import MemoryDatabase
+
+Patch = pytest.MonkeyPatch
+
+
+class Fault(NamedTuple):
+    """A fault: its name, what it stands for, how to plant it."""
+
+    name: str
+    sentence: str
+    plant: Callable[[Patch], None]
+
+
+FAULTS: list[Fault] = []
+
+
+def fault(sentence: str) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
+    def add(plant: Callable[[Patch], None]) -> Callable[[Patch], None]:
+        FAULTS.append(Fault(plant.__name__, sentence, plant))
+        return plant
+
+    return add
+
+
+@fault("a result is taken although the attempt has lost its lease")
+def dropped_fence(patch: Patch) -> None:
+    def live(turn: Turn, attempt_id: str) -> tuple[Task, Attempt]:
+        attempt = turn.get(Attempt, attempt_id)
+        assert attempt is not None
+        return turn.task(task_of(attempt_id)), attempt
+
+    patch.setattr(decide, "_live", live)
+    patch.setattr(turn, "check_attempt", lambda old, new: None)
+
+
+@fault("a result that comes twice is acted on twice")
+def double_accept(patch: Patch) -> None:
+    once = decide._succeeded
+
+    def succeeded(turn: Turn, event: AttemptSucceeded) -> Decision:
+        attempt = turn.get(Attempt, event.attempt_id)
+        if attempt is None or attempt.state is not AttemptState.SUCCEEDED:
+            return once(turn, event)
+        task = turn.task(attempt.task_id)
+        routing.succeed(turn, task, event.output, "")
+        return decide._finish(turn, "attempt.succeeded", task.id, "accepted")
+
+    patch.setattr(decide, "_succeeded", succeeded)
+
+
+@fault("a process that found a queue empty never looks into it again")
+def lost_wake_up(patch: Patch) -> None:
+    patch.setattr(demand.Demands, "filled", lambda self, queues: None)
+    patch.setattr(demand.Demands, "anything", lambda self: None)
+
+
+@fault("a fan-out joins when one branch is still out")
+def join_off_by_one(patch: Patch) -> None:
+    right = routing.close_branch
+
+    def close_branch(turn: Turn, branch: Task) -> None:
+        container = turn.task(branch.scope)
+        if container.open == 2 and container.made == container.total:
+            turn.count_scope(container.id, open=-1)
+            routing.join(turn, turn.task(container.id))
+        else:
+            right(turn, branch)
+
+    patch.setattr(routing, "close_branch", close_branch)
+
+
+@fault("timers that were due before a process started are never fired by it")
+def timer_lost_on_restart(patch: Patch) -> None:
+    async def run_once(self: Any) -> int:
+        store = self._engine.store
+        since = self.__dict__.setdefault("since", store.now())
+        due = [Cond("due_at", "<=", store.now()), Cond("due_at", ">=", since)]
+        rows = await store.page(Timer, due, order="due_at")
+        for row in rows:
+            await self._engine.submit(TimerFired(row.id, row.run_id))
+        self._next_due_at = None if rows else store.now() + 100
+        return len(rows)
+
+    patch.setattr(timers.Timers, "run_once", run_once)
+
+
+@fault("the store writes without looking at the seq a run was read at")
+def seq_check_skipped(patch: Patch) -> None:
+    patch.setattr(MemoryDatabase, "check_seq", lambda self, table, key, old, writes: None)
+    patch.setattr(Event, "UPSERT", True)
+
+
+@fault("a task is leased whatever state it is in, and stays in its queue meanwhile")
+def claim_ignores_state(patch: Patch) -> None:
+    def index_task(self: Any, old: Task | None, new: Task | None) -> None:
+        if new is not None and new.queue is not None and new.state is not TaskState.PENDING:
+            self._queued[new.queue][new.id] = new
+            if new.state in TASK_ENDED:
+                del self._queued[new.queue][new.id]
+
+    patch.setattr(MemoryDatabase, "_index_task", index_task)
+
+    def claim(turn: Turn, event: Claim) -> Decision:
+        task = turn.get(Task, event.task_id)
+        if task is None:
+            return decide.NOTHING
+        assignment = call.claim(
+            turn,
+            task,
+            worker_id=event.worker_id,
+            worker_url=event.worker_url,
+            holder=event.holder,
+            lease_ms=event.lease_ms,
+        )
+        return decide._finish(turn, "attempt.claimed", task.id, assignment)
+
+    patch.setattr(decide, "_claim", claim)
+
+
+@fault("nobody takes work back from a holder that has gone")
+def lease_never_expires(patch: Patch) -> None:
+    async def run_once(self: leases.Leases) -> int:
+        return 0
+
+    patch.setattr(leases.Leases, "run_once", run_once)
+
+
+@fault("ending a scope forgets one of its open tasks")
+def cancel_leaves_a_task_open(patch: Patch) -> None:
+    def cancel_below(turn: Turn, scope: str) -> None:
+        for task in turn.open_tasks(scope)[:-1]:
+            scopes.end_task(turn, task, TaskState.CANCELLED)
+        if scope == turn.run.id:
+            turn.set_run(open=0)
+        else:
+            turn.move(turn.task(scope), turn.task(scope).state, open=0)
+
+    for module in (scopes, routing, cancel, subflow):
+        patch.setattr(module, "cancel_below", cancel_below)
+
+
+@fault("a failed try is not counted, so a task is retried for ever")
+def retry_counter_not_raised(patch: Patch) -> None:
+    right = call.requeue
+
+    def requeue(turn: Turn, task: Task, pause: int, columns: dict[str, Any]) -> None:
+        columns.pop("failures", None)
+        right(turn, task, pause, columns)
+
+    patch.setattr(call, "requeue", requeue)
+
+
+@fault("a redo leaves an end without a new generation")
+def reopen_without_generation(patch: Patch) -> None:
+    right = Turn.move
+
+    def move(self: Turn, task: Task, state: TaskState, **columns: Any) -> Task:
+        columns.pop("generation", None)
+        return right(self, task, state, **columns)
+
+    patch.setattr(Turn, "move", move)
+    patch.setattr(turn, "check_task", lambda old, new, reopened: None)
+
+
+@fault("a task that goes back to its queue keeps the timer of its last attempt")
+def requeue_keeps_its_timer(patch: Patch) -> None:
+    right = Turn.drop_timer
+
+    def drop_timer(self: Turn, task_id: str, kind: str) -> None:
+        if kind != "timeout":
+            right(self, task_id, kind)
+
+    patch.setattr(Turn, "drop_timer", drop_timer)
+
+
+@fault("the results of a fan-out are gathered in the order they happen to stand in memory")
+def wrong_aggregate_order(patch: Patch) -> None:
+    right = Turn.branch_results
+
+    def branch_results(self: Turn, container: str) -> list[BranchResult]:
+        return right(self, container)[::-1]
+
+    patch.setattr(Turn, "branch_results", branch_results)
+
+
+@fault("a failed branch is counted twice")
+def branch_counted_twice(patch: Patch) -> None:
+    right = Turn.count_scope
+
+    def count_scope(self: Turn, scope: str, **deltas: int) -> int:
+        if deltas.get("failed"):
+            deltas["failed"] = 2
+        return right(self, scope, **deltas)
+
+    patch.setattr(Turn, "count_scope", count_scope)
+
+
+@fault("a signal is kept, and the task that waits for it is not told")
+def signal_not_seen(patch: Patch) -> None:
+    def waiting_tasks(self: workspace.RunView, run_id: str, key: str) -> Sequence[Task]:
+        return []
+
+    patch.setattr(workspace.RunView, "waiting_tasks", waiting_tasks)
+
+
+@fault("the next node is not visited when the way there has a name of its own")
+def follow_up_visit_lost(patch: Patch) -> None:
+    right = routing.follow
+
+    def follow(turn: Turn, task: Task, edge: Edge) -> None:
+        if edge.on == "default":
+            right(turn, task, edge)
+
+    patch.setattr(routing, "follow", follow)
+
+
+@fault("two starts with one key at the same moment make two runs")
+def duplicate_start(patch: Patch) -> None:
+    async def find_by_key(engine: Any, row: Idempotency) -> Run | None:
+        return None
+
+    patch.setattr(runs, "find_by_key", find_by_key)
+    patch.setattr(Idempotency, "UPSERT", True)
+
+
+@fault("rows in memory are kept although another process was faster")
+def stale_cache_after_raced(patch: Patch) -> None:
+    patch.setattr(advance.Pass, "undo", lambda self: None)
+
+
+@fault("a branch whose turn it is is counted as released and stays where it is")
+def released_branch_skipped(patch: Patch) -> None:
+    right = routing.release_next
+
+    def release_next(turn: Turn, container: Task, node: Node) -> None:
+        if container.released == 2 and container.released < container.made:
+            turn.task(branch_id(container.id, container.released))
+            turn.count_scope(container.id, released=1)
+        else:
+            right(turn, container, node)
+
+    patch.setattr(routing, "release_next", release_next)
+
+
+@fault("after a broken connection the commit is taken for done")
+def commit_taken_for_done(patch: Patch) -> None:
+    async def was_committed(self: advance.Advance, writes: Any) -> bool:
+        return True
+
+    patch.setattr(advance.Advance, "_was_committed", was_committed)

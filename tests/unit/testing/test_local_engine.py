@@ -1,0 +1,79 @@
+"""The engine for users' tests: whole flows, no database, no waiting."""
+
+import time
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from windlass.model.states import RunState
+from windlass.testing.local import local_engine
+
+pytestmark = pytest.mark.anyio
+
+
+def chain(*nodes: dict[str, Any]) -> dict[str, Any]:
+    names = [f"n{index}" for index in range(len(nodes))]
+    edges = [{"from": one, "action": "default", "to": two} for one, two in pairwise(names)]
+    return {"start": names[0], "nodes": dict(zip(names, nodes, strict=True)), "edges": edges}
+
+
+def calls(service: str, **more: Any) -> dict[str, Any]:
+    node = {"kind": "executor", "service": service, "post": {"output_key": service}}
+    return {**node, **more}
+
+
+async def double(value: Any, params: dict[str, Any]) -> int:
+    return 2 * int(params["n"])
+
+
+def broken(value: Any, params: dict[str, Any]) -> None:
+    raise ValueError("no such thing")
+
+
+async def test_a_flow_runs_to_its_end() -> None:
+    async with local_engine({"double": double}) as engine:
+        ended = await engine.run(chain(calls("double")), {"n": 21})
+    assert ended.state is RunState.SUCCEEDED
+    assert ended.shared == {"double": 42}
+
+
+async def test_an_hour_passes_in_no_time() -> None:
+    began = time.monotonic()
+    timer = {"kind": "timer", "params": {"delay_ms": 3_600_000}}
+    async with local_engine({"double": double}) as engine:
+        ended = await engine.run(chain(timer, calls("double")), {"n": 1})
+    assert ended.state is RunState.SUCCEEDED
+    assert (ended.run.finished_at or 0) - ended.run.created_at >= 3_600_000
+    assert time.monotonic() - began < 5
+
+
+async def test_failures_are_retried_with_their_pauses() -> None:
+    async with local_engine({"broken": broken}) as engine:
+        node = calls("broken", max_retries=2, wait_ms=60_000, exec_type="queue")
+        ended = await engine.run(chain(node))
+        assert ended.state is RunState.FAILED
+        assert len(engine.attempts(ended.run.id)) == 3
+    assert "no such thing" in (ended.run.error or "")
+
+
+async def test_people_and_signals() -> None:
+    approval = {"kind": "approval", "params": {"approval_key": "ok"}}
+    wait = {"kind": "wait_event", "params": {"signal_key": "$shared.paid"}}
+    async with local_engine({}) as engine:
+        run_id = await engine.start(chain(approval, wait))
+        assert (await engine.waits(run_id)).tasks[-1].kind == "approval"
+        await engine.answer(run_id, True)
+        await engine.waits(run_id)
+        await engine.signal(run_id, "paid", {"euro": 5})
+        ended = await engine.ended(run_id)
+    assert ended.state is RunState.SUCCEEDED
+    assert ended.shared == {"ok": True, "paid": {"euro": 5}}
+
+
+async def test_a_run_that_waits_for_ever_says_so() -> None:
+    wait = {"kind": "wait_event", "params": {"signal_key": "$shared.paid"}}
+    async with local_engine({}) as engine:
+        run_id = await engine.start(chain(wait))
+        with pytest.raises(TimeoutError, match="waiting at node n0"):
+            await engine.ended(run_id, wait_s=0.1)
