@@ -308,7 +308,8 @@ class Pass:
             return job.decide(self.advance.graphs.none, view, self.now, limits)
         graph = self.advance.graphs.get(run.version_id)
         if graph is None:
-            raise Missing(Need("graph", run.version_id))
+            broken = self.advance.graphs.broken(run.version_id)
+            raise broken or Missing(Need("graph", run.version_id))
         return job.decide(graph, view, self.now, limits)
 
     def _first_needs(self, job: Job | StartJob, view: RunView, need: Need) -> list[Need]:
@@ -351,6 +352,10 @@ class Pass:
             jobs.append(job)
         self.claims += jobs
         await self.decide_all(jobs)
+        for job, (_, task) in zip(jobs, matches.pairs, strict=True):
+            if isinstance(job.outcome, WindlassError):
+                log.warning("task %s cannot be claimed: %s", task.id, job.outcome)
+                self.advance.demands.shun(task)
         return matches.left
 
 

@@ -62,6 +62,7 @@ class Demands:
     def __init__(self) -> None:
         self._by_queue: defaultdict[str, list[Demand]] = defaultdict(list)
         self._empty: set[str] = set()
+        self._shunned: defaultdict[str, set[str]] = defaultdict(set)
 
     def add(self, demand: Demand) -> None:
         for queue in demand.queues:
@@ -87,7 +88,8 @@ class Demands:
             if queue not in self._empty:
                 free = sum(demand.free for demand in waiting)
                 if free > 0:
-                    wants[queue] = min(free - min(ready.get(queue, 0), free * 3 // 4), batch_max)
+                    count = min(free - min(ready.get(queue, 0), free * 3 // 4), batch_max)
+                    wants[queue] = count + len(self._shunned.get(queue, ()))
         return wants
 
     @property
@@ -102,8 +104,17 @@ class Demands:
         """Remember which queues turned out to be empty."""
         counts: defaultdict[str, int] = defaultdict(int)
         for task in found:
-            counts[task.queue or ""] += 1
+            if not self._is_shunned(task):
+                counts[task.queue or ""] += 1
         self._empty.update(queue for queue, want in wants.items() if counts[queue] < want)
+
+    def shun(self, task: Task) -> None:
+        """Leave a task alone: this program cannot read its definition, and asking again will not
+        help. A newer program on the same database can."""
+        self._shunned[task.queue or ""].add(task.id)
+
+    def _is_shunned(self, task: Task) -> bool:
+        return task.id in self._shunned.get(task.queue or "", ())
 
     def filled(self, queues: Iterable[str]) -> None:
         """These queues hold tasks again."""
@@ -121,6 +132,8 @@ class Demands:
         matches = Matches([], [])
         taken: defaultdict[int, int] = defaultdict(int)
         for task in tasks:
+            if self._is_shunned(task):
+                continue
             best: Demand | None = None
             for demand in self._by_queue.get(task.queue or "", ()):
                 room = demand.free - taken[id(demand)]

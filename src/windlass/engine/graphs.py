@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from windlass.dialects.flow import compile_flow
-from windlass.model.errors import NotFound
+from windlass.model.errors import DefinitionError, NotFound, WindlassError
 from windlass.model.graph import Graph
 from windlass.model.rows import Version
 from windlass.ports.store import Store
@@ -23,12 +23,28 @@ class Graphs:
         self._store = store
         self._graphs_max = graphs_max
         self._graphs: OrderedDict[str, Graph] = OrderedDict()
+        self._broken: dict[str, WindlassError] = {}
 
     def get(self, version_id: str) -> Graph | None:
         graph = self._graphs.get(version_id)
         if graph is not None:
             self._graphs.move_to_end(version_id)
         return graph
+
+    def broken(self, version_id: str) -> WindlassError | None:
+        """Why a version could not be lowered the last time somebody tried."""
+        return self._broken.get(version_id)
+
+    async def try_load(self, version_id: str) -> None:
+        """Load a graph; one that cannot be had is remembered instead of raised.
+
+        A version that this program cannot read concerns its own runs and no others in the pass.
+        """
+        self._broken.pop(version_id, None)
+        try:
+            await self.load(version_id)
+        except (NotFound, DefinitionError) as error:
+            self._broken[version_id] = error
 
     async def load(self, version_id: str) -> Graph:
         graph = self.get(version_id)

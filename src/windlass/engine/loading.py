@@ -33,7 +33,7 @@ async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, 
         if table is not None:
             by_table[table][need.key] = view
         elif need.what == "graph":
-            await graphs.load(need.key)
+            await graphs.try_load(need.key)
         else:
             sets.append((view, need))
     # Runs first: what is read after a run's row is at least as new as its `seq`, so if anything has

@@ -30,6 +30,9 @@ async def why(engine: Engine, run: Run) -> Why:
     """The reason for a run's state, then for each of its open tasks (the first few)."""
     if run.state in RUN_ENDED:
         return Why(ended_line(run))
+    broken = engine.graphs.broken(run.version_id)
+    if broken is not None:
+        return Why(f"this program cannot read the run's definition: {broken}")
     async with engine.store.session() as session:
         tasks = [task for task in await session.open_tasks([run.id]) if not task.total]
         tasks = [task for task in tasks if task.kind not in ("subflow", "parallel", "foreach")]

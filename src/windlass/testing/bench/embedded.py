@@ -68,7 +68,18 @@ async def w1(system: System, count: int = 2000, steps: int = 5) -> dict[str, flo
         "tasks_s": count * steps / seconds,
         "runs_s": count / seconds,
         "cpu_us_task": (time.process_time() - cpu) / (count * steps) * 1e6,
+        "list_ms": await time_lists(system),
     }
+
+
+async def time_lists(system: System, times: int = 40) -> float:
+    """How long a page of the run list takes, unfiltered and by state."""
+    began = time.perf_counter()
+    for _ in range(times):
+        await system.store.page(Run, descending=True, limit=50)
+        failed = [Cond("state", "in", ("failed", "running"))]
+        await system.store.page(Run, failed, descending=True, limit=50)
+    return (time.perf_counter() - began) / times / 2 * 1000
 
 
 async def w2(system: System, count: int = 100, steps: int = 5) -> dict[str, float]:
