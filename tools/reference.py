@@ -19,26 +19,12 @@ from windlass.cli.main import cli
 from windlass.dialects.flow.plain import Limits as DefinitionLimits
 from windlass.engine.engine import Settings
 from windlass.kernel.turn import Limits
-from windlass.protocol import api
 from windlass.server.app import NATIVE, AppOptions
 from windlass.server.openapi import openapi
 from windlass.testing.bench.main import arguments as bench_arguments
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 NOTE = "<!-- Written by tools/reference.py; edit the code it describes, then run it again. -->\n"
-
-ITEMS: dict[str, type[msgspec.Struct]] = {
-    "/api/v1/flows": api.FlowView,
-    "/api/v1/flows/{name}/versions": api.VersionView,
-    "/api/v1/runs": api.RunView,
-    "/api/v1/runs/{id}/tasks": api.TaskView,
-    "/api/v1/runs/{id}/attempts": api.AttemptView,
-    "/api/v1/runs/{id}/events": api.EventView,
-    "/api/v1/checkpoints": api.CheckpointView,
-    "/api/v1/workers": api.WorkerView,
-    "/api/v1/tokens": api.TokenView,
-}
-"""What the pages of a list hold, which the OpenAPI document leaves open."""
 
 # The command line
 
@@ -136,11 +122,7 @@ def http_page() -> str:
             section = head
             parts.append(f"## {head}")
         parts += [operation(path, method, found) for method, found in methods.items()]
-    types = [*ITEMS.values(), *(t for r in NATIVE for t in (r.body, r.gives) if t is not None)]
-    unique = {t.__name__: t for t in [*types, api.ErrorView]}
-    _, shapes = msgspec.json.schema_components(
-        list(unique.values()), ref_template="#/components/schemas/{name}"
-    )
+    shapes = document["components"]["schemas"]
     parts.append("## Shapes\n\nFields marked * must be given.")
     parts += [shape(name, shapes[name]) for name in sorted(shapes)]
     return "\n\n".join(parts) + "\n"
@@ -196,18 +178,15 @@ def operation(path: str, method: str, found: dict[str, Any]) -> str:
         lines.append(f"- body: {type_of(body)}")
     for status, answer in found["responses"].items():
         if status != "default":
-            lines.append(f"- answer: {status}{answer_of(path, answer)}")
+            lines.append(f"- answer: {status}{answer_of(answer)}")
     return "\n".join(lines)
 
 
-def answer_of(path: str, answer: dict[str, Any]) -> str:
+def answer_of(answer: dict[str, Any]) -> str:
     content = answer.get("content")
     if content is None:
         return ""
-    shown = type_of(content["application/json"]["schema"])
-    if shown != link("Page"):
-        return f", {shown}"
-    return f", {shown} of {link(ITEMS[path].__name__)}"
+    return f", {type_of(content['application/json']['schema'])}"
 
 
 def shape(name: str, schema: dict[str, Any]) -> str:

@@ -35,7 +35,6 @@ class Settings(msgspec.Struct, frozen=True):
     payload_bytes_max: int = 8 * 1024 * 1024
     push_slots: int = 16
     """How many attempts a push worker gets at once if it did not say."""
-    push_timeout_s: float = 3600.0
     limits: Limits = Limits()
 
 

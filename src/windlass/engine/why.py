@@ -94,15 +94,30 @@ async def queue_line(engine: Engine, task: Task) -> str:
     """Why nobody has taken a queued task yet."""
     transport, _, service = (task.queue or "").partition(":")
     since = (engine.store.now() - (task.ready_at or task.created_at)) / 1000
-    if transport == "script":
-        return " for a script, and scripts are off; start the server with --allow-scripts"
-    if transport == "local":
-        return f' for local function "{service}" for {since:.0f} s'
+    if transport in ("script", "local"):
+        return await local_line(engine, transport, service, since)
     alive = await live_workers(engine, transport=transport)
     able = [worker for worker in alive if serves(worker, service)]
+    # A development server does the work of such workers itself.
+    able += [
+        w for w in await live_workers(engine, transport="control") if serves(w, task.queue or "")
+    ]
     if not able:
         return f' for {since:.0f} s: no live {transport} worker serves "{service}"'
     return f' for {since:.0f} s: all {len(able)} {transport} workers for "{service}" are busy'
+
+
+async def local_line(engine: Engine, transport: str, service: str, since: float) -> str:
+    """Why no process of the control plane has taken a task that only it can do."""
+    control = await live_workers(engine, transport="control")
+    if not control:
+        return f" for {since:.0f} s: no control plane is running"
+    able = any(f"{transport}:{service}" in msgspec.json.decode(row.services) for row in control)
+    if able:
+        return f" for {since:.0f} s: all slots for it are busy"
+    if transport == "script":
+        return " for a script, and scripts are off; start the server with --allow-scripts"
+    return f' for {since:.0f} s: no server has a local function "{service}"'
 
 
 def waiting_line(task: Task, now: int) -> str:

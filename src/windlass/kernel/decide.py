@@ -231,7 +231,7 @@ def _answer(turn: Turn, event: CheckpointAnswered) -> Decision:
 def _cancel(turn: Turn, event: CancelRequested) -> Decision:
     run = turn.run
     if run.state in RUN_ENDED:
-        raise Conflict(f"run {run.id} has already {run.state}; there is nothing to cancel")
+        raise Conflict(f"run {run.id} is already {run.state}; there is nothing to cancel")
     if turn.cancelling:
         return NOTHING
     cancel.cancel_run(turn)

@@ -1,6 +1,6 @@
 """The native API's bodies and views: camelCase JSON, times in unix milliseconds."""
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -28,10 +28,13 @@ class ErrorView(Wire, frozen=True, kw_only=True, omit_defaults=True):
     problems: list[Problem] = []
 
 
-class Page(Wire, frozen=True, kw_only=True):
+T = TypeVar("T")
+
+
+class Page(Wire, Generic[T], frozen=True, kw_only=True):
     """A page of a list; `next` is the cursor of the one after, None at the end."""
 
-    items: list[Any]
+    items: list[T]
     next: str | int | None = None
 
 

@@ -5,18 +5,24 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
 
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
-from windlass.server.api import flows, history, inbox, runs, system, workers
+from windlass.model.errors import NotFound
+from windlass.server.api import flows, history, inbox, overview, runs, stream, system, workers
 from windlass.server.auth import Auth
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.control import ControlCheck
+from windlass.server.http import WrongMethod, problem
 from windlass.server.metrics import Metrics
 from windlass.server.openapi import openapi
 from windlass.server.presence import Presence
 from windlass.server.push_urls import LOOPBACK
 from windlass.server.routes import Route, serve
+from windlass.server.ui import WebUi
 
 NATIVE: Sequence[Route] = [
     *flows.ROUTES,
@@ -25,6 +31,8 @@ NATIVE: Sequence[Route] = [
     *workers.ROUTES,
     *inbox.ROUTES,
     *system.ROUTES,
+    *overview.ROUTES,
+    *stream.ROUTES,
 ]
 
 
@@ -35,8 +43,19 @@ class AppOptions(msgspec.Struct, frozen=True):
     admin_token: str = ""
     push_allow: tuple[str, ...] = LOOPBACK
     body_bytes_max: int = 16 * 1024 * 1024
+    is_api: bool = True
+    """Whether this process answers requests about anything but its health."""
     is_control: bool = True
     """Whether this process also runs the control plane."""
+
+
+async def no_such_path(request: Request, error: Exception) -> Response:
+    return problem(NotFound(f"there is nothing at {request.url.path}; see /api/v1/openapi.json"))
+
+
+async def no_such_method(request: Request, error: Exception) -> Response:
+    text = f"{request.url.path} does not take {request.method}; see /api/v1/openapi.json"
+    return problem(WrongMethod(text))
 
 
 def create_app(
@@ -47,8 +66,12 @@ def create_app(
     workers_changed: Callable[[], None] = lambda: None,
 ) -> Starlette:
     """An ASGI application; whoever runs it also keeps the engine running."""
-    routes = [*NATIVE, *pocketflow.ROUTES]
-    app = Starlette(routes=[serve(route) for route in routes])
+    # A process that only runs the control plane still says how it is.
+    routes = [*NATIVE, *pocketflow.ROUTES] if options.is_api else system.HEALTH
+    app = Starlette(
+        routes=[serve(route) for route in routes],
+        exception_handlers={404: no_such_path, 405: no_such_method},
+    )
     app.state.engine = engine
     app.state.attempts = attempts
     app.state.auth = Auth(engine, required=options.auth_required, admin_token=options.admin_token)
@@ -59,5 +82,6 @@ def create_app(
     app.state.push_allow = options.push_allow
     app.state.body_bytes_max = options.body_bytes_max
     app.state.workers_changed = workers_changed
+    app.state.stream = stream.Hub(engine)
     app.state.openapi = openapi(NATIVE)
     return app

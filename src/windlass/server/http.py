@@ -30,6 +30,10 @@ class TooLarge(WindlassError):
     """A body over the limit."""
 
 
+class WrongMethod(WindlassError):
+    """A method a path does not take."""
+
+
 async def read_body(request: Request, bytes_max: int) -> bytes:
     """The body, or `TooLarge` before more of it than allowed has been read."""
     stated = request.headers.get("content-length", "")
@@ -85,6 +89,7 @@ def raw(text: str | None) -> msgspec.Raw | None:
 _STATUS: list[tuple[type[Exception], int, str]] = [
     (DefinitionError, 422, "The definition has problems"),
     (BadRequest, 400, "The request cannot be read"),
+    (WrongMethod, 405, "Wrong method"),
     (TooLarge, 413, "The request is too large"),
     (Unauthorized, 401, "Who are you?"),
     (Denied, 403, "Not allowed"),

@@ -14,7 +14,7 @@ import uvicorn
 import uvloop
 from starlette.applications import Starlette
 
-from windlass.engine import flows, runs, workers
+from windlass.engine import flows, runs
 from windlass.engine.engine import Engine
 from windlass.model.errors import WindlassError
 from windlass.model.states import RunState
@@ -88,24 +88,12 @@ async def _dev(options: ServerOptions) -> int:
         say(options, f"✓ database  {options.db.removeprefix('sqlite:///')}")
         say(options, f"✓ server    {url}")
         services = sorted({queue.partition(":")[2] for queue in local})
-        await workers.register(
-            system.engine, "w-dev", transport="pull", services=services, capacity=64
-        )
-        say(options, f"✓ worker    w-dev · {', '.join(services)}")
-        heartbeat = asyncio.ensure_future(keep_alive(system.engine))
+        say(options, f"✓ worker    in this process · {', '.join(services)}")
         if options.example:
             await run_example(options, system.engine, url)
         say(options, f"  Open      {url}   (Ctrl-C stops)")
         await serve
-        heartbeat.cancel()
     return 0
-
-
-async def keep_alive(engine: Engine) -> None:
-    while True:
-        await asyncio.sleep(engine.settings.worker_ttl_s / 3)
-        with contextlib.suppress(WindlassError):
-            await workers.heartbeat(engine, "w-dev", 0)
 
 
 async def run_example(options: ServerOptions, engine: Engine, url: str) -> None:

@@ -16,6 +16,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     allow_scripts: bool = False
     push_allow: tuple[str, ...] = ()
     """Networks and host patterns that push workers may be called at."""
+    push_token: str = ""
+    """What the server shows push workers, so that they know it is the server that calls."""
     example: bool = True
     """`dev` publishes an example flow and runs it."""
     quiet: bool = False

@@ -45,6 +45,7 @@ class System:
         self.engine = Engine(store, Settings(lease_s=options.lease_s))
         self.attempts = Attempts(self.engine)
         self.push: PushDispatcher | None = None
+        self.control: Control | None = None
         self.runners: list[Runner] = []
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -53,6 +54,7 @@ class System:
             auth_required=not self.options.no_auth,
             admin_token=self.options.admin_token,
             push_allow=(*LOOPBACK, *self.options.push_allow),
+            is_api="api" in self.options.roles,
             is_control="control" in self.options.roles,
         )
         return create_app(
@@ -67,7 +69,8 @@ class System:
             return
         self._spawn(run_forever(Timers(self.engine)))
         self._spawn(run_forever(Leases(self.engine)))
-        self._spawn(run_forever(Control(self.engine)))
+        self.control = Control(self.engine, self._local_queues(local))
+        self._spawn(run_forever(self.control))
         self._spawn(self._pass_on_stops())
         self._run(Runner(self.attempts, self.engine.name, local, _LOCAL_SLOTS))
         if self.options.allow_scripts:
@@ -78,10 +81,14 @@ class System:
             self._push_workers,
             holder=self.engine.name,
             slots=self.engine.settings.push_slots,
-            timeout_s=self.engine.settings.push_timeout_s,
             reply_bytes_max=self.engine.settings.payload_bytes_max,
+            token=self.options.push_token,
         )
         self._spawn(self.push.run())
+
+    def _local_queues(self, local: Mapping[str, Execute]) -> list[str]:
+        scripts = ["script:script"] if self.options.allow_scripts else []
+        return [*local, *scripts]
 
     async def stop(self) -> None:
         """Stop in reverse, so that last reports still find somebody to commit them."""
@@ -134,9 +141,9 @@ async def running(
     """A system from its options, running until the block ends."""
     system = System(await open_store(options.db), options)
     system.start(builtin_functions(services=False) if local is None else local)
-    if "control" in options.roles:
+    if system.control is not None:
         # Others must find the control plane there from the moment this process answers.
-        await Control(system.engine).run_once()
+        await system.control.run_once()
     # What is loaded now stays; the collector need not look at it for ever, nor so often: rows are
     # short-lived and free of cycles.
     gc.freeze()

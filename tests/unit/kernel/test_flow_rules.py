@@ -173,7 +173,8 @@ async def test_fail_fast_stops_at_the_first_failure_and_keeps_the_successes(
 
 
 async def test_an_empty_foreach_writes_an_empty_list(engine: LocalEngine) -> None:
-    for params in ({"items": []}, {}):
+    cases: list[dict[str, Any]] = [{"items": []}, {}]
+    for params in cases:
         ended = await engine.run(flow(a=fan("echo")), params)
         assert (ended.state, ended.shared) == (RunState.SUCCEEDED, {"out": []})
 
@@ -335,7 +336,7 @@ async def test_cancelling_twice_or_after_the_end_is_refused_clearly(engine: Loca
     await runs.cancel(engine.engine, run_id)
     ended = await engine.ended(run_id)
     assert ended.state is RunState.CANCELLED
-    with pytest.raises(Conflict, match="already cancelled"):
+    with pytest.raises(Conflict, match="is already cancelled"):
         await runs.cancel(engine.engine, run_id)
 
 

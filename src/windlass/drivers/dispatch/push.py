@@ -41,7 +41,6 @@ class PushDispatcher:
         *,
         holder: str,
         slots: int,
-        timeout_s: float,
         reply_bytes_max: int,
         refresh_s: float = 2.0,
         token: str = "",
@@ -58,7 +57,8 @@ class PushDispatcher:
         """Set it when a worker has registered, so that it need not wait for the next look."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = httpx.AsyncClient(
-            timeout=httpx.Timeout(timeout_s, connect=5.0),
+            # A call may take hours: how long is for the node's own time limit to say.
+            timeout=httpx.Timeout(None, connect=5.0),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
             headers=headers,
             follow_redirects=False,

@@ -25,14 +25,14 @@ async def run_script(assignment: Assignment) -> Json:
     script = assignment.script or {}
     with contextlib.ExitStack() as stack:
         command = _command(script, stack)
-        stdin = b""
+        stdin: bytes | None = None
         if script.get("stdin_mode") == "json":
             stdin = f'{{"input":{assignment.input},"params":{assignment.params}}}'.encode()
-        process = await _start(command, script)
+        process = await _start(command, script, wants_input=stdin is not None)
         timeout_s = (script.get("timeout_ms") or _TIMEOUT_MS) / 1000
         try:
             async with asyncio.timeout(timeout_s):
-                out, _ = await process.communicate(stdin)
+                out = await _talk(process, stdin)
         except TimeoutError as error:
             text = f"script took longer than {timeout_s:g} s"
             raise AttemptError(Failure("timeout", text)) from error
@@ -58,7 +58,27 @@ def _command(script: dict[str, Any], stack: contextlib.ExitStack) -> list[str]:
     return [str(interpreter), str(file), *args]
 
 
-async def _start(command: list[str], script: dict[str, Any]) -> asyncio.subprocess.Process:
+async def _talk(process: asyncio.subprocess.Process, stdin: bytes | None) -> bytes:
+    """Write the input, if there is one, and read all output.
+
+    A script may well exit without reading its input. That is its right, but uvloop answers a write
+    to the closed pipe with a RuntimeError.
+    """
+    assert process.stdout is not None
+    if stdin is not None:
+        assert process.stdin is not None
+        with contextlib.suppress(RuntimeError, BrokenPipeError, ConnectionResetError):
+            process.stdin.write(stdin)
+            await process.stdin.drain()
+            process.stdin.close()
+    out = await process.stdout.read()
+    await process.wait()
+    return out
+
+
+async def _start(
+    command: list[str], script: dict[str, Any], *, wants_input: bool
+) -> asyncio.subprocess.Process:
     given = script.get("env")
     extra = {k: str(v) for k, v in given.items()} if is_object(given) else {}
     # Our own settings, tokens among them, are none of a script's business.
@@ -66,7 +86,7 @@ async def _start(command: list[str], script: dict[str, Any]) -> asyncio.subproce
     try:
         return await asyncio.create_subprocess_exec(
             *command,
-            stdin=asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.PIPE if wants_input else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             env=env | extra,

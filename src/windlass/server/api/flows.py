@@ -151,8 +151,14 @@ _AT = "/api/v1/flows"
 ROUTES = [
     Route("POST", f"{_AT}/validate", validate, "viewer", VersionBody, ValidView),
     Route("POST", _AT + "/{name}/versions", push, "operator", VersionBody, PublishedView, 201),
-    Route("GET", _AT, list_flows, gives=Page, query=("q", "limit", "cursor")),
+    Route("GET", _AT, list_flows, gives=Page[FlowView], query=("q", "limit", "cursor")),
     Route("GET", _AT + "/{name}", get_flow, gives=FlowView),
-    Route("GET", _AT + "/{name}/versions", list_versions, gives=Page, query=("limit", "cursor")),
+    Route(
+        "GET",
+        _AT + "/{name}/versions",
+        list_versions,
+        gives=Page[VersionView],
+        query=("limit", "cursor"),
+    ),
     Route("GET", _AT + "/{name}/versions/{number}", get_version, gives=VersionView),
 ]

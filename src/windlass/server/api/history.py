@@ -180,7 +180,15 @@ def sse(id_: str, event: str, data: bytes) -> bytes:
 
 _ONE = "/api/v1/runs/{id}"
 ROUTES = [
-    Route("GET", f"{_ONE}/tasks", list_tasks, gives=Page, query=("state", "limit", "cursor")),
-    Route("GET", f"{_ONE}/attempts", list_attempts, gives=Page, query=("task", "limit", "cursor")),
-    Route("GET", f"{_ONE}/events", list_events, gives=Page, query=("after", "limit")),
+    Route(
+        "GET", f"{_ONE}/tasks", list_tasks, gives=Page[TaskView], query=("state", "limit", "cursor")
+    ),
+    Route(
+        "GET",
+        f"{_ONE}/attempts",
+        list_attempts,
+        gives=Page[AttemptView],
+        query=("task", "limit", "cursor"),
+    ),
+    Route("GET", f"{_ONE}/events", list_events, gives=Page[EventView], query=("after", "limit")),
 ]

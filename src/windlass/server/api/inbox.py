@@ -87,7 +87,13 @@ async def resolve(request: Request) -> Response:
 
 _AT = "/api/v1/checkpoints"
 ROUTES = [
-    Route("GET", _AT, list_checkpoints, gives=Page, query=("state", "run", "limit", "cursor")),
+    Route(
+        "GET",
+        _AT,
+        list_checkpoints,
+        gives=Page[CheckpointView],
+        query=("state", "run", "limit", "cursor"),
+    ),
     Route("GET", _AT + "/{id}", get_checkpoint, gives=CheckpointView),
     Route("POST", _AT + "/{id}/resolve", resolve, "operator", AnswerBody, OkView, control=True),
 ]

@@ -70,8 +70,16 @@ async def list_runs(request: Request) -> Response:
     if cursor := request.query_params.get("cursor"):
         where.append(Cond("id", "<", cursor))
     rows = await engine.store.page(Run, where, descending=True, limit=limit + 1)
-    items = [run_view(row) for row in rows[:limit]]
+    numbers = await version_numbers(engine, rows[:limit])
+    items = [run_view(row, None, numbers.get(row.version_id)) for row in rows[:limit]]
     return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+
+
+async def version_numbers(engine: Engine, rows: list[Run]) -> dict[str, int]:
+    ids = list({row.version_id for row in rows})
+    return {
+        row["id"]: row["number"] for row in await engine.store.query("version_numbers", ids=ids)
+    }
 
 
 async def get_run(request: Request) -> Response:
@@ -200,7 +208,7 @@ _AT = "/api/v1/runs"
 _ONE = _AT + "/{id}"
 ROUTES = [
     Route("POST", _AT, start, "operator", StartBody, StartedView, 202, control=True),
-    Route("GET", _AT, list_runs, gives=Page, query=("q", "limit", "cursor")),
+    Route("GET", _AT, list_runs, gives=Page[RunView], query=("q", "limit", "cursor")),
     Route("POST", f"{_AT}/bulk", bulk, "operator", BulkBody, BulkView, control=True),
     Route("GET", _ONE, get_run, gives=RunView, query=("waitMs",)),
     Route("GET", f"{_ONE}/why", get_why, gives=WhyView),

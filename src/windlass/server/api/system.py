@@ -111,14 +111,24 @@ async def openapi(request: Request) -> Response:
     return reply(request.app.state.openapi)
 
 
+HEALTH = [
+    Route("GET", "/healthz", healthz, None),
+    Route("GET", "/readyz", readyz, None),
+    Route("GET", "/metrics", metrics, "viewer"),
+]
 ROUTES = [
     Route("POST", "/api/v1/tokens", create_token, "admin", TokenBody, TokenMadeView, 201),
-    Route("GET", "/api/v1/tokens", list_tokens, "admin", gives=Page, query=("limit", "cursor")),
+    Route(
+        "GET",
+        "/api/v1/tokens",
+        list_tokens,
+        "admin",
+        gives=Page[TokenView],
+        query=("limit", "cursor"),
+    ),
     Route("DELETE", "/api/v1/tokens/{id}", revoke_token, "admin", None, OkView),
     Route("GET", "/api/v1/info", info, None, gives=InfoView),
     Route("GET", "/api/v1/openapi.json", openapi, None),
     Route("GET", "/", landing, None),
-    Route("GET", "/healthz", healthz, None),
-    Route("GET", "/readyz", readyz, None),
-    Route("GET", "/metrics", metrics, "viewer"),
+    *HEALTH,
 ]

@@ -175,5 +175,5 @@ ROUTES = [
     Route("POST", _AT, register, "worker", Registration, Registered),
     Route("POST", _AT + "/{id}/exchange", exchange, "worker", Exchange, Reply),
     Route("DELETE", _AT + "/{id}", leave, "worker", None, OkView),
-    Route("GET", _AT, list_workers, gives=Page, query=("state", "limit", "cursor")),
+    Route("GET", _AT, list_workers, gives=Page[WorkerView], query=("state", "limit", "cursor")),
 ]

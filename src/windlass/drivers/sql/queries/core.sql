@@ -76,3 +76,7 @@ select f.id as flow_id, f.name as flow_name, v.id as version_id, v.number as num
  where (f.id = :flow or f.name = :flow)
    and (v.number = :number or (:number = 0 and v.status = 'published'))
  order by case when f.id = :flow then 0 else 1 end, f.id desc, v.number desc limit 1;
+
+-- name: version_numbers
+-- Numbers of versions, without their texts.
+select id, number from versions where id = any(:ids);

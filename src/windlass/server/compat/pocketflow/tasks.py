@@ -9,10 +9,11 @@ from starlette.responses import Response
 from windlass.engine import flows, runs
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
-from windlass.model.rows import Attempt, Run, Version
+from windlass.model.rows import Attempt, Run
 from windlass.model.states import RunState
 from windlass.ports.store import Cond
 from windlass.server.api.flows import engine_of
+from windlass.server.api.runs import version_numbers
 from windlass.server.compat.pocketflow.flows import paging, params_text
 from windlass.server.compat.pocketflow.names import (
     OK,
@@ -63,12 +64,6 @@ async def list_tasks(request: Request) -> Response:
     data = [await task_json(engine, row, numbers) for row in rows]
     total = await engine.store.count(Run, where)
     return reply({"data": data, "total": total, "page": page, "size": size})
-
-
-async def version_numbers(engine: Engine, rows: list[Run]) -> dict[str, int]:
-    async with engine.store.session() as session:
-        versions = await session.rows(Version, list({row.version_id for row in rows}))
-    return {version.id: version.number for version in versions}
 
 
 async def task_json(engine: Engine, run: Run, numbers: dict[str, int]) -> dict[str, Any]:

@@ -1,0 +1,257 @@
+"""Overviews: the whole system in numbers, and a whole run in outline, without payloads."""
+
+from collections import Counter, defaultdict
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.engine.workers import state_of
+from windlass.model.errors import BadRequest, NotFound
+from windlass.model.ids import uuid7
+from windlass.model.rows import Attempt, Checkpoint, Run, Task, Worker
+from windlass.model.states import RUN_ENDED
+from windlass.ports.store import Cond
+from windlass.protocol.api import TaskView
+from windlass.protocol.exchange import Wire
+from windlass.server.api.flows import engine_of
+from windlass.server.api.history import task_view
+from windlass.server.api.runs import find
+from windlass.server.http import raw, reply
+from windlass.server.routes import Route
+
+_WINDOWS_MS = {"1h": 3_600_000, "24h": 86_400_000, "7d": 604_800_000}
+_BUCKETS = 30
+_RUNS_MAX = 5_000
+_LAST_MAX = 20
+_TASKS_MAX = 50_000
+
+
+class Bucket(Wire, frozen=True, kw_only=True):
+    """Runs that began in one slice of the window, by how they stand."""
+
+    at: int
+    succeeded: int
+    failed: int
+    other: int
+
+
+class FlowStats(Wire, frozen=True, kw_only=True):
+    flow: str
+    runs: int
+    succeeded: int
+    failed: int
+    p95_ms: int | None
+    last: list[tuple[str, str]]
+    """The newest runs, id and state, oldest first."""
+
+
+class QueueStats(Wire, frozen=True, kw_only=True):
+    queue: str
+    tasks: int
+    oldest_ms: int
+
+
+class StatsView(Wire, frozen=True, kw_only=True):
+    at: int
+    window_ms: int
+    runs: dict[str, int]
+    """All runs by state, whenever they began."""
+    in_window: int
+    capped: bool
+    """Whether the window held more runs than were looked at; then the oldest are missing."""
+    p95_ms: int | None
+    buckets: list[Bucket]
+    flows: list[FlowStats]
+    queues: list[QueueStats]
+    workers: dict[str, int]
+    inbox: int
+
+
+class OutlineTask(Wire, frozen=True, kw_only=True, array_like=True):
+    """A task without its payloads. Its id lacks the run's, which they all begin with."""
+
+    id: str
+    node: str
+    kind: str
+    state: str
+    step: int
+    index: int
+    attempts: int
+    failures: int
+    generation: int
+    total: int
+    failed: int
+    action: str
+    error: msgspec.Raw | None
+    created_at: int
+    started_at: int | None
+    finished_at: int | None
+    due_at: int | None
+
+
+class OutlineAttempt(Wire, frozen=True, kw_only=True, array_like=True):
+    """An attempt, in short; its id lacks the run's."""
+
+    id: str
+    state: str
+    worker_id: str
+    claimed_at: int
+    finished_at: int | None
+
+
+class OutlineView(Wire, frozen=True, kw_only=True):
+    """A run's tasks and attempts. Events after `seq` apply on top of it."""
+
+    id: str
+    seq: int
+    capped: bool
+    tasks: list[OutlineTask]
+    attempts: list[OutlineAttempt]
+
+
+async def stats(request: Request) -> Response:
+    """Is it healthy, and what needs somebody: counts, outcomes over a window, queues, workers."""
+    window = request.query_params.get("window", "24h")
+    if window not in _WINDOWS_MS:
+        raise BadRequest(f'no window "{window}"; there are {", ".join(_WINDOWS_MS)}')
+    engine = engine_of(request)
+    now, span = engine.store.now(), _WINDOWS_MS[window]
+    # Ids begin with the time, so the primary key finds the window.
+    since = [Cond("id", ">=", uuid7(now - span, 0))]
+    runs = await engine.store.page(Run, since, descending=True, limit=_RUNS_MAX + 1)
+    capped, runs = len(runs) > _RUNS_MAX, runs[:_RUNS_MAX]
+    workers = await engine.store.page(Worker, limit=1000)
+    queues = await engine.store.query("count_queues")
+    view = StatsView(
+        at=now,
+        window_ms=span,
+        runs={row["state"]: row["n"] for row in await engine.store.query("count_runs")},
+        in_window=len(runs),
+        capped=capped,
+        p95_ms=p95(runs),
+        buckets=buckets(runs, now, span),
+        flows=flow_stats(runs),
+        queues=[
+            QueueStats(queue=row["queue"], tasks=row["n"], oldest_ms=now - (row["oldest"] or now))
+            for row in queues
+        ],
+        workers=Counter(state_of(engine, worker) for worker in workers),
+        inbox=await engine.store.count(Checkpoint, [Cond("state", "=", "open")]),
+    )
+    return reply(view)
+
+
+def buckets(runs: list[Run], now: int, span: int) -> list[Bucket]:
+    """Outcomes by when the run began, in equal slices of the window."""
+    width = span // _BUCKETS
+    counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for run in runs:
+        place = min(_BUCKETS - 1, max(0, (run.created_at - (now - span)) // width))
+        kind = str(run.state) if run.state in ("succeeded", "failed") else "other"
+        counts[place][kind] += 1
+    return [
+        Bucket(
+            at=now - span + place * width,
+            succeeded=counts[place]["succeeded"],
+            failed=counts[place]["failed"],
+            other=counts[place]["other"],
+        )
+        for place in range(_BUCKETS)
+    ]
+
+
+def flow_stats(runs: list[Run]) -> list[FlowStats]:
+    """Runs by flow, the busiest first; `runs` are newest first."""
+    by_flow: defaultdict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        by_flow[run.flow_name].append(run)
+    found = [
+        FlowStats(
+            flow=flow,
+            runs=len(mine),
+            succeeded=sum(run.state == "succeeded" for run in mine),
+            failed=sum(run.state == "failed" for run in mine),
+            p95_ms=p95(mine),
+            last=[(run.id, str(run.state)) for run in reversed(mine[:_LAST_MAX])],
+        )
+        for flow, mine in by_flow.items()
+    ]
+    return sorted(found, key=lambda row: -row.runs)
+
+
+def p95(runs: list[Run]) -> int | None:
+    """How long all but the slowest twentieth of the ended runs took."""
+    took = sorted(
+        run.finished_at - run.created_at
+        for run in runs
+        if run.state in RUN_ENDED and run.finished_at is not None
+    )
+    return took[min(len(took) - 1, len(took) * 95 // 100)] if took else None
+
+
+async def outline(request: Request) -> Response:
+    """Every task and attempt of a run without payloads, to draw it from."""
+    engine = engine_of(request)
+    run = await find(request)
+    where = [Cond("id", ">", f"{run.id}~"), Cond("id", "<", f"{run.id}\x7f")]
+    tasks = await engine.store.page(Task, where, limit=_TASKS_MAX + 1)
+    attempts = await engine.store.page(Attempt, where, limit=_TASKS_MAX + 1)
+    view = OutlineView(
+        id=run.id,
+        seq=run.seq,
+        capped=len(tasks) > _TASKS_MAX or len(attempts) > _TASKS_MAX,
+        tasks=[outline_task(row) for row in tasks[:_TASKS_MAX]],
+        attempts=[
+            OutlineAttempt(
+                id=row.id[len(run.id) :],
+                state=str(row.state),
+                worker_id=row.worker_id,
+                claimed_at=row.claimed_at,
+                finished_at=row.finished_at,
+            )
+            for row in attempts[:_TASKS_MAX]
+        ],
+    )
+    return reply(view)
+
+
+def outline_task(row: Task) -> OutlineTask:
+    return OutlineTask(
+        id=row.id[len(row.run_id) :],
+        node=row.node,
+        kind=row.kind,
+        state=str(row.state),
+        step=row.step,
+        index=row.idx,
+        attempts=row.attempts,
+        failures=row.failures,
+        generation=row.generation,
+        total=row.total,
+        failed=row.failed,
+        action=row.action,
+        error=raw(row.error),
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        due_at=row.due_at,
+    )
+
+
+async def get_task(request: Request) -> Response:
+    """One task with its input and output."""
+    run = await find(request)
+    place = request.path_params["task"]
+    key = place if place.startswith(run.id) else f"{run.id}~{place.removeprefix('~')}"
+    async with engine_of(request).store.session() as session:
+        rows = await session.rows(Task, [key])
+    if not rows:
+        raise NotFound(f'run {run.id} has no task "{place}"')
+    return reply(task_view(rows[0]))
+
+
+ROUTES = [
+    Route("GET", "/api/v1/stats", stats, gives=StatsView, query=("window",)),
+    Route("GET", "/api/v1/runs/{id}/outline", outline, gives=OutlineView),
+    Route("GET", "/api/v1/runs/{id}/tasks/{task}", get_task, gives=TaskView),
+]

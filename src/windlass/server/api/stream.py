@@ -1,0 +1,251 @@
+"""One stream of everything this process commits, for browsers that keep many pages alive with it.
+
+Theory of operation. A listener of the group commit puts each event into a ring, numbered within
+this process's life. Every connected browser reads the ring from where it is, in batches, at most
+every few milliseconds. `Last-Event-ID` resumes as long as the ring still holds what follows;
+otherwise the browser gets `reset` and heals each open run from its own events by `seq`. What
+another process committed is not here: then `poke` asks the browser to look again. While nobody
+listens the ring stays empty and a commit costs one comparison.
+"""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple, cast
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from windlass.engine.engine import Engine
+from windlass.model.rows import Checkpoint, Event, Run, Worker
+from windlass.ports.store import Writes
+from windlass.protocol.exchange import Wire
+from windlass.server.http import raw
+from windlass.server.routes import Route
+
+RING_MAX = 10_000
+_GATHER_S = 0.05
+_KEEPALIVE_S = 10.0
+_BATCH_MAX = 500
+_LINGER_MS = 60_000
+"""How long the ring is kept filled after the last browser left, for one that comes back."""
+
+
+class RunNews(Wire, frozen=True, kw_only=True):
+    """An event of a run, and the run as it stands after the commit."""
+
+    run_id: str
+    flow: str
+    version_id: str
+    state: str
+    seq: int
+    type: str
+    task_id: str | None
+    at: int
+    data: msgspec.Raw
+    error: msgspec.Raw | None
+    failures: int
+    open: int
+    generation: int
+    created_at: int
+    started_at: int | None
+    updated_at: int
+    finished_at: int | None
+
+
+class CheckpointNews(Wire, frozen=True, kw_only=True):
+    id: str
+    run_id: str
+    state: str
+
+
+class WorkerNews(Wire, frozen=True, kw_only=True):
+    id: str
+    state: str
+    seen_at: int
+
+
+class Entry(NamedTuple):
+    number: int
+    kind: str
+    row: Any
+    run: Run | None
+
+
+class Hub:
+    """The ring, and who reads it."""
+
+    def __init__(self, engine: Engine, ring_max: int = RING_MAX) -> None:
+        self._engine = engine
+        self.boot = f"{engine.new_id()[:13].replace('-', '')}"
+        self._ring: deque[Entry] = deque(maxlen=ring_max)
+        self._next = 1
+        self._readers: set[asyncio.Event] = set()
+        self._listened_at = -_LINGER_MS
+        engine.advance.listeners.append(self.committed)
+
+    def committed(self, writes: Writes) -> None:
+        """Take in one commit."""
+        if not self._readers:
+            if self._engine.store.now() - self._listened_at > _LINGER_MS:
+                # A gap nobody saw: a number from before it must not resume across it.
+                self._next += 1
+                self._ring.clear()
+                return
+        for row in writes.made.get(Event, {}).values():
+            event = cast(Event, row)
+            self._add("run", event, run_after(writes, event.run_id))
+        for kind, table in (("checkpoint", Checkpoint), ("worker", Worker)):
+            for rows in (writes.made, writes.changed):
+                for row in rows.get(table, {}).values():
+                    self._add(kind, row, None)
+        for reader in self._readers:
+            reader.set()
+
+    def _add(self, kind: str, row: Any, run: Run | None) -> None:
+        if kind == "run" and run is None:
+            return
+        self._ring.append(Entry(self._next, kind, row, run))
+        self._next += 1
+
+    def after(self, number: int) -> list[Entry] | None:
+        """What follows a number, at most a batch of it; None when some of it is gone."""
+        if number == self._next - 1:
+            return []
+        first = self._ring[0].number if self._ring else self._next
+        if number < first - 1 or number >= self._next:
+            return None
+        start = number + 1 - first
+        return [self._ring[at] for at in range(start, min(len(self._ring), start + _BATCH_MAX))]
+
+    def resume(self, last_id: str) -> int | None:
+        """The number to go on from; None when this process cannot tell what was missed."""
+        boot, _, number = last_id.partition("-")
+        if boot != self.boot or not number.isdecimal():
+            return None
+        return int(number) if self.after(int(number)) is not None else None
+
+    @property
+    def newest(self) -> int:
+        return self._next - 1
+
+    async def read(self, last_id: str, stopping: asyncio.Event) -> AsyncIterator[bytes]:
+        """The stream of one browser, until it leaves or the server stops."""
+        reader = asyncio.Event()
+        # No run has an empty id, so this is set only when everybody is to look again.
+        others = self._engine.feed.watch("")
+        self._readers.add(reader)
+        resumed = self.resume(last_id)
+        at = self.newest if resumed is None else resumed
+        try:
+            yield self._message(at, "hello" if resumed is not None or not last_id else "reset", [])
+            while not stopping.is_set():
+                found = self.after(at)
+                if found is None:
+                    at = self.newest
+                    yield self._message(at, "reset", [])
+                elif found:
+                    for message in self._messages(found):
+                        yield message
+                    at = found[-1].number
+                    await asyncio.sleep(_GATHER_S)
+                elif others.is_set():
+                    others.clear()
+                    yield self._message(at, "poke", [])
+                    await asyncio.sleep(_GATHER_S)
+                else:
+                    reader.clear()
+                    if not await any_set(reader, others, stopping):
+                        yield b": still here\n\n"
+        finally:
+            self._readers.discard(reader)
+            self._listened_at = self._engine.store.now()
+            self._engine.feed.unwatch("", others)
+
+    def _messages(self, entries: list[Entry]) -> list[bytes]:
+        """Entries as messages: neighbours of one kind share one."""
+        messages: list[bytes] = []
+        group: list[Entry] = []
+        for entry in entries:
+            if group and group[-1].kind != entry.kind:
+                messages.append(self._group(group))
+                group = []
+            group.append(entry)
+        return [*messages, self._group(group)]
+
+    def _group(self, group: list[Entry]) -> bytes:
+        news = [news_of(entry) for entry in group]
+        return self._message(group[-1].number, group[0].kind, news)
+
+    def _message(self, number: int, kind: str, news: list[Any]) -> bytes:
+        data = msgspec.json.encode(news)
+        return b"id: %s-%d\nevent: %s\ndata: %s\n\n" % (
+            self.boot.encode(),
+            number,
+            kind.encode(),
+            data,
+        )
+
+
+def run_after(writes: Writes, run_id: str) -> Run | None:
+    row = writes.changed.get(Run, {}).get(run_id) or writes.made.get(Run, {}).get(run_id)
+    return cast("Run | None", row)
+
+
+def news_of(entry: Entry) -> RunNews | CheckpointNews | WorkerNews:
+    row = entry.row
+    if isinstance(row, Checkpoint):
+        return CheckpointNews(id=row.id, run_id=row.run_id, state=str(row.state))
+    if isinstance(row, Worker):
+        return WorkerNews(id=row.id, state=row.state, seen_at=row.seen_at)
+    run = entry.run
+    assert isinstance(row, Event), f"no news is made of {type(row).__name__}"
+    assert run is not None, "an event is kept with its run"
+    return RunNews(
+        run_id=run.id,
+        flow=run.flow_name,
+        version_id=run.version_id,
+        state=str(run.state),
+        seq=row.seq,
+        type=row.type,
+        task_id=row.task_id,
+        at=row.at,
+        data=msgspec.Raw(row.data.encode()),
+        error=raw(run.error),
+        failures=run.failures,
+        open=run.open,
+        generation=run.generation,
+        created_at=run.created_at,
+        started_at=run.started_at,
+        updated_at=run.updated_at,
+        finished_at=run.finished_at,
+    )
+
+
+async def any_set(*events: asyncio.Event) -> bool:
+    """Wait until one of the events is set; False when it is time for a sign of life."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        done, _ = await asyncio.wait(waits, timeout=_KEEPALIVE_S, return_when="FIRST_COMPLETED")
+    finally:
+        for wait in waits:
+            wait.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await wait
+    return bool(done)
+
+
+async def stream(request: Request) -> Response:
+    """Everything this process commits, as server-sent events; `Last-Event-ID` resumes."""
+    hub: Hub = request.app.state.stream
+    last_id = request.headers.get("last-event-id", "")
+    return StreamingResponse(
+        hub.read(last_id, request.app.state.stopping),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+ROUTES = [Route("GET", "/api/v1/stream", stream)]
