@@ -208,6 +208,8 @@ def default(schema: dict[str, Any]) -> str:
 
 
 def type_of(schema: dict[str, Any]) -> str:
+    if not isinstance(schema, dict):
+        return "anything"
     if "$ref" in schema:
         return link(schema["$ref"].rpartition("/")[2])
     if "anyOf" in schema:
