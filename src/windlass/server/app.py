@@ -71,6 +71,7 @@ def create_app(
     app = Starlette(
         routes=[serve(route) for route in routes],
         exception_handlers={404: no_such_path, 405: no_such_method},
+        middleware=[Middleware(WebUi)] if options.is_api else None,
     )
     app.state.engine = engine
     app.state.attempts = attempts

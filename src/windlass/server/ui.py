@@ -18,19 +18,10 @@ DIST = Path(__file__).parent / "ui_dist"
 PLACES = frozenset({"", "runs", "flows", "inbox", "workers", "settings"})
 """First parts of the paths where the UI lives; everything else belongs to the API."""
 
-_CSP = "; ".join(
-    (
-        "default-src 'self'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "connect-src 'self'",
-        "worker-src 'self'",
-        "object-src 'none'",
-        "base-uri 'self'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    )
+_CSP = (
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; worker-src 'self'; object-src 'none'; base-uri 'self'; "
+    "form-action 'self'; frame-ancestors 'none'"
 )
 _SAFE = {
     "Content-Security-Policy": _CSP,

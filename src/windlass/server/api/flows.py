@@ -18,7 +18,8 @@ from windlass.protocol.api import (
     VersionBody,
     VersionView,
 )
-from windlass.server.http import parse_json, read_body, reply, whole_number
+from windlass.server.http import parse_json, read_body, reply
+from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
 
@@ -70,17 +71,11 @@ async def validate(request: Request) -> Response:
 
 
 async def list_flows(request: Request) -> Response:
-    """Flows by name, with how many versions each has."""
-    engine = engine_of(request)
-    limit = whole_number(request, "limit", 50, 500)
-    where: list[Cond] = []
-    if cursor := request.query_params.get("cursor"):
-        where.append(Cond("id", "<", cursor))
-    if text := request.query_params.get("q"):
-        where.append(Cond("name", "like", like(text)))
-    rows = await engine.store.page(Flow, where, descending=True, limit=limit + 1)
-    views = await flow_views(engine, rows[:limit])
-    return reply(Page(items=views, next=rows[limit - 1].id if len(rows) > limit else None))
+    """Flows, newest first, with how many versions each has."""
+    text = request.query_params.get("q")
+    where = [Cond("name", "like", like(text))] if text else []
+    rows, next_ = await fetch_page(request, Flow, where)
+    return reply(Page(items=await flow_views(engine_of(request), rows), next=next_))
 
 
 def like(text: str) -> str:
@@ -114,15 +109,10 @@ async def get_flow(request: Request) -> Response:
 
 async def list_versions(request: Request) -> Response:
     """The versions of a flow, newest first."""
-    engine = engine_of(request)
-    flow = await flows.find_flow(engine, request.path_params["name"])
-    limit = whole_number(request, "limit", 50, 500)
+    flow = await flows.find_flow(engine_of(request), request.path_params["name"])
     where = [Cond("flow_id", "=", flow.id)]
-    if cursor := whole_number(request, "cursor", 0, 2**53):
-        where.append(Cond("number", "<", cursor))
-    rows = await engine.store.page(Version, where, order="number", descending=True, limit=limit + 1)
-    items = [version_view(flow, row) for row in rows[:limit]]
-    return reply(Page(items=items, next=rows[limit - 1].number if len(rows) > limit else None))
+    rows, next_ = await fetch_page(request, Version, where, order="number")
+    return reply(Page(items=[version_view(flow, row) for row in rows], next=next_))
 
 
 async def get_version(request: Request) -> Response:

@@ -16,6 +16,7 @@ from windlass.protocol.api import AttemptView, EventView, Page, TaskView
 from windlass.server.api.flows import engine_of
 from windlass.server.api.runs import find
 from windlass.server.http import raw, reply, whole_number
+from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
 _KEEPALIVE_S = 15.0
@@ -24,21 +25,16 @@ _EVENTS_MAX = 1000
 
 async def list_tasks(request: Request) -> Response:
     """Tasks of a run by place, all or only those in some states."""
-    engine = engine_of(request)
     run = await find(request)
-    limit = whole_number(request, "limit", 200, 2000)
     where = [Cond("id", ">", f"{run.id}~"), Cond("id", "<", f"{run.id}\x7f")]
-    if cursor := request.query_params.get("cursor"):
-        where.append(Cond("id", ">", cursor))
     if states := request.query_params.get("state"):
         known = {str(state) for state in TaskState}
         for state in states.split(","):
             if state not in known:
                 raise BadRequest(f'no task state "{state}"')
         where.append(Cond("state", "in", tuple(states.split(","))))
-    rows = await engine.store.page(Task, where, limit=limit + 1)
-    items = [task_view(row) for row in rows[:limit]]
-    return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+    rows, next_ = await fetch_page(request, Task, where, descending=False, size=200, size_max=2000)
+    return reply(Page(items=[task_view(row) for row in rows], next=next_))
 
 
 def task_view(task: Task) -> TaskView:
@@ -72,17 +68,14 @@ def task_view(task: Task) -> TaskView:
 
 async def list_attempts(request: Request) -> Response:
     """Attempts of a run, or of one of its tasks."""
-    engine = engine_of(request)
     run = await find(request)
-    limit = whole_number(request, "limit", 200, 2000)
     place = request.query_params.get("task") or run.id
     mark = "@" if "~" in place else "~"
     where = [Cond("id", ">", place + mark), Cond("id", "<", place + chr(ord(mark) + 1))]
-    if cursor := request.query_params.get("cursor"):
-        where.append(Cond("id", ">", cursor))
-    rows = await engine.store.page(Attempt, where, limit=limit + 1)
-    items = [attempt_view(row) for row in rows[:limit]]
-    return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+    rows, next_ = await fetch_page(
+        request, Attempt, where, descending=False, size=200, size_max=2000
+    )
+    return reply(Page(items=[attempt_view(row) for row in rows], next=next_))
 
 
 def attempt_view(attempt: Attempt) -> AttemptView:

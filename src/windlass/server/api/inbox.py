@@ -10,13 +10,13 @@ from windlass.model.states import CheckpointState
 from windlass.ports.store import Cond
 from windlass.protocol.api import AnswerBody, CheckpointView, OkView, Page
 from windlass.server.api.flows import engine_of
-from windlass.server.http import raw, read_json, reply, whole_number
+from windlass.server.http import raw, read_json, reply
+from windlass.server.paging import fetch_page
 from windlass.server.routes import Route, who
 
 
 async def list_checkpoints(request: Request) -> Response:
     """Checkpoints, newest first; `state=open` is what waits for somebody."""
-    limit = whole_number(request, "limit", 50, 500)
     where: list[Cond] = []
     if state := request.query_params.get("state"):
         if state not in {str(known) for known in CheckpointState}:
@@ -24,12 +24,8 @@ async def list_checkpoints(request: Request) -> Response:
         where.append(Cond("state", "=", state))
     if run := request.query_params.get("run"):
         where.append(Cond("run_id", "=", run))
-    if cursor := request.query_params.get("cursor"):
-        where.append(Cond("id", "<", cursor))
-    store = engine_of(request).store
-    rows = await store.page(Checkpoint, where, descending=True, limit=limit + 1)
-    items = [checkpoint_view(row) for row in rows[:limit]]
-    return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+    rows, next_ = await fetch_page(request, Checkpoint, where)
+    return reply(Page(items=[checkpoint_view(row) for row in rows], next=next_))
 
 
 def checkpoint_view(row: Checkpoint) -> CheckpointView:

@@ -29,6 +29,7 @@ from windlass.protocol.api import (
 )
 from windlass.server.api.flows import engine_of
 from windlass.server.http import raw, read_json, reply, whole_number
+from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
 _BULK_MAX = 10_000
@@ -65,14 +66,11 @@ def started_view(started: runs.Started, target: flows.Target) -> Response:
 async def list_runs(request: Request) -> Response:
     """Runs, newest first, by the filter grammar."""
     engine = engine_of(request)
-    limit = whole_number(request, "limit", 50, 500)
     where = run_conditions(request.query_params.get("q", ""), engine.store.now())
-    if cursor := request.query_params.get("cursor"):
-        where.append(Cond("id", "<", cursor))
-    rows = await engine.store.page(Run, where, descending=True, limit=limit + 1)
-    numbers = await version_numbers(engine, rows[:limit])
-    items = [run_view(row, None, numbers.get(row.version_id)) for row in rows[:limit]]
-    return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+    rows, next_ = await fetch_page(request, Run, where)
+    numbers = await version_numbers(engine, rows)
+    items = [run_view(row, None, numbers.get(row.version_id)) for row in rows]
+    return reply(Page(items=items, next=next_))
 
 
 async def version_numbers(engine: Engine, rows: list[Run]) -> dict[str, int]:

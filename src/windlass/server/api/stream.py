@@ -88,12 +88,11 @@ class Hub:
 
     def committed(self, writes: Writes) -> None:
         """Take in one commit."""
-        if not self._readers:
-            if self._engine.store.now() - self._listened_at > _LINGER_MS:
-                # A gap nobody saw: a number from before it must not resume across it.
-                self._next += 1
-                self._ring.clear()
-                return
+        if not self._readers and self._engine.store.now() - self._listened_at > _LINGER_MS:
+            # A gap nobody saw: a number from before it must not resume across it.
+            self._next += 1
+            self._ring.clear()
+            return
         for row in writes.made.get(Event, {}).values():
             event = cast(Event, row)
             self._add("run", event, run_after(writes, event.run_id))

@@ -6,7 +6,6 @@ from starlette.responses import PlainTextResponse, Response
 from windlass import __version__
 from windlass.model.errors import Unavailable
 from windlass.model.rows import Token
-from windlass.ports.store import Cond
 from windlass.protocol.api import (
     InfoView,
     OkView,
@@ -17,7 +16,8 @@ from windlass.protocol.api import (
 )
 from windlass.server.api.flows import engine_of
 from windlass.server.auth import ROLES, Auth
-from windlass.server.http import read_json, reply, whole_number
+from windlass.server.http import read_json, reply
+from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
 
@@ -35,11 +35,7 @@ async def create_token(request: Request) -> Response:
 
 async def list_tokens(request: Request) -> Response:
     """Tokens, newest first, without their texts."""
-    limit = whole_number(request, "limit", 100, 500)
-    where: list[Cond] = []
-    if cursor := request.query_params.get("cursor"):
-        where.append(Cond("id", "<", cursor))
-    rows = await engine_of(request).store.page(Token, where, descending=True, limit=limit + 1)
+    rows, next_ = await fetch_page(request, Token, size=100)
     items = [
         TokenView(
             id=row.id,
@@ -49,9 +45,9 @@ async def list_tokens(request: Request) -> Response:
             expires_at=row.expires_at,
             revoked_at=row.revoked_at,
         )
-        for row in rows[:limit]
+        for row in rows
     ]
-    return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+    return reply(Page(items=items, next=next_))
 
 
 async def revoke_token(request: Request) -> Response:

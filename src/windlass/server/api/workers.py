@@ -13,7 +13,6 @@ from windlass.engine.engine import Engine
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, NotFound, StaleLease
 from windlass.model.rows import Failure, Worker
-from windlass.ports.store import Cond
 from windlass.protocol.api import OkView, Page, WorkerView
 from windlass.protocol.exchange import (
     Assigned,
@@ -25,7 +24,8 @@ from windlass.protocol.exchange import (
     Result,
 )
 from windlass.server.api.flows import engine_of
-from windlass.server.http import read_json, reply, whole_number
+from windlass.server.http import read_json, reply
+from windlass.server.paging import fetch_page
 from windlass.server.push_urls import check_push_url
 from windlass.server.routes import Route
 from windlass.server.waiting import wait_for_work
@@ -143,16 +143,12 @@ async def leave(request: Request) -> Response:
 async def list_workers(request: Request) -> Response:
     """Workers by id, with what each holds and when it was last heard of."""
     engine = engine_of(request)
-    limit = whole_number(request, "limit", 100, 1000)
-    where: list[Cond] = []
-    if cursor := request.query_params.get("cursor"):
-        where.append(Cond("id", ">", cursor))
-    rows = await engine.store.page(Worker, where, limit=limit + 1)
+    rows, next_ = await fetch_page(request, Worker, descending=False, size=100, size_max=1000)
     held = {row["worker_id"]: row["n"] for row in await engine.store.query("count_held")}
-    items = [worker_view(engine, row, held.get(row.id, 0)) for row in rows[:limit]]
+    items = [worker_view(engine, row, held.get(row.id, 0)) for row in rows]
     if state := request.query_params.get("state"):
         items = [item for item in items if item.state == state]
-    return reply(Page(items=items, next=rows[limit - 1].id if len(rows) > limit else None))
+    return reply(Page(items=items, next=next_))
 
 
 def worker_view(engine: Engine, row: Worker, held: int) -> WorkerView:

@@ -1,0 +1,37 @@
+"""Pages of a list by key: `limit` rows after `cursor`, which is the `next` of the page before."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+
+from windlass.engine.engine import Engine
+from windlass.model.rows import Row
+from windlass.ports.store import Cond
+from windlass.server.http import whole_number
+
+R = TypeVar("R", bound=Row)
+
+
+async def fetch_page(
+    request: Request,
+    table: type[R],
+    where: Sequence[Cond] = (),
+    *,
+    order: str = "id",
+    descending: bool = True,
+    size: int = 50,
+    size_max: int = 500,
+) -> tuple[list[R], Any]:
+    """The rows a request asks for, and the cursor of the next page (None at the end)."""
+    limit = max(1, whole_number(request, "limit", size, size_max))
+    conditions = list(where)
+    if cursor := request.query_params.get("cursor"):
+        value: Any = int(cursor) if order != "id" and cursor.isdecimal() else cursor
+        conditions.append(Cond(order, "<" if descending else ">", value))
+    engine: Engine = request.app.state.engine
+    rows = await engine.store.page(
+        table, conditions, order=order, descending=descending, limit=limit + 1
+    )
+    more = len(rows) > limit
+    return rows[:limit], getattr(rows[limit - 1], order) if more else None
