@@ -259,3 +259,13 @@ async def test_queries_on_an_empty_database(store: Store) -> None:
     assert await store.query("next_due") == [{"due_at": None}]
     assert await store.query("next_lease") == [{"lease_until": None}]
     assert await store.query("count_runs") == await store.query("count_queues") == []
+
+
+async def test_a_page_of_several_states_is_one_list_in_order(store: Store) -> None:
+    states = [RunState.RUNNING, RunState.WAITING, RunState.QUEUED]
+    made = [a_run(f"r{number:02}", state=states[number % 3]) for number in range(12)]
+    await make(store, *made)
+    where = [Cond("state", "in", ("running", "queued")), Cond("id", "<", "r11")]
+    page = await store.page(Run, where, descending=True, limit=3, offset=1)
+    assert [row.id for row in page] == ["r08", "r06", "r05"]
+    assert await store.page(Run, [Cond("state", "in", ("failed",))], limit=5) == []

@@ -6,8 +6,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from windlass.cli.texts import SHORT_ID, place_of, question_place
 from windlass.client import Client
-from windlass.model.errors import NotFound
+from windlass.model.errors import Conflict, NotFound
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,6 +37,11 @@ def limit_option(command: Callable[P, T]) -> Callable[P, T]:
     return click.option("--limit", default=50, show_default=True, help="At most so many.")(command)
 
 
+def wide_option(command: Callable[P, T]) -> Callable[P, T]:
+    text = "Every column and whole ids, however long the lines get."
+    return click.option("--wide", is_flag=True, help=text)(command)
+
+
 def run_id(client: Client, given: str) -> str:
     """A run's id: `@last` is the newest run; the server completes a unique beginning."""
     if given != "@last":
@@ -47,13 +53,41 @@ def run_id(client: Client, given: str) -> str:
 
 
 def checkpoint_id(client: Client, given: str) -> str:
-    """A checkpoint's id, completed from its beginning if only one open one begins so."""
-    found = [item.id for item in client.inbox(limit=200).items if item.id.startswith(given)]
+    """A checkpoint's id, completed from its beginning if only one open one begins so.
+
+    Lists show `RUN~place` with the beginning of the run's id, so that is understood as well.
+    """
     if given == "@last":
-        found = [item.id for item in client.inbox(limit=1).items]
-    if len(found) > 1 and given not in found:
-        raise NotFound(f"{len(found)} open checkpoints begin with {given}; give more of the id")
-    return found[0] if len(found) == 1 else given
+        newest = client.inbox(limit=1).items
+        if not newest:
+            raise NotFound("nothing waits for an answer")
+        return newest[0].id
+    run, _, place = given.partition("~")
+    waiting = [item.id for item in client.inbox(limit=200).items if item.id.startswith(run)]
+    exact = [item for item in waiting if place in (place_of(item), question_place(item))]
+    found = exact or [item for item in waiting if place_of(item).startswith(place)]
+    if len(found) > 1:
+        raise Conflict(f"{len(found)} open checkpoints begin with {given}; give more of the id")
+    return found[0] if found else given
+
+
+def with_task(run: str, given: str | None, call: Callable[[str | None], T]) -> T:
+    """Call with a task as people name it: by its id, its node, or its place in the run.
+
+    Only the server knows whether `a.1` is a node's name, so a place is what no node is called.
+    """
+    try:
+        return call(given)
+    except NotFound:
+        if given is None or given.startswith(f"{run}~"):
+            raise
+        head, mark, rest = given.partition("~")
+        place = rest if mark and len(head) >= SHORT_ID and run.startswith(head) else given
+        try:
+            return call(f"{run}~{place}")
+        except NotFound:
+            hint = f"list them with `windlass run tasks {run[:SHORT_ID]}`"
+            raise NotFound(f'the run has no task "{given}"; {hint}') from None
 
 
 def page_url(client: Client, run: str) -> str:

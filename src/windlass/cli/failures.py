@@ -5,18 +5,28 @@ import traceback
 import click
 
 from windlass.client import RunEnded, WaitTimeout
+from windlass.client.errors import Unreachable
+from windlass.client.problems import ServerError
 from windlass.model.errors import (
     BadRequest,
     Conflict,
     DefinitionError,
     Denied,
     NotFound,
+    StaleLease,
     Unauthorized,
     Unavailable,
     WindlassError,
 )
 
 INTERNAL = 70
+LISTS = {
+    "run": "windlass run ls",
+    "flow": "windlass flow ls",
+    "checkpoint": "windlass inbox ls",
+    "worker": "windlass worker ls",
+    "token": "windlass token ls",
+}
 
 
 def report(error: Exception) -> int:
@@ -25,37 +35,62 @@ def report(error: Exception) -> int:
         traceback.print_exception(error)
         click.echo("error: this is a fault of windlass; please report the lines above", err=True)
         return INTERNAL
-    code, hint = _meaning(error)
     if isinstance(error, DefinitionError):
         click.echo(f"error: the definition has {len(error.problems)} problem(s)", err=True)
         for problem in error.problems:
             click.echo(f"  {problem}", err=True)
     else:
         click.echo(f"error: {error}", err=True)
+    hint = hint_for(error)
     if hint:
         click.echo(f"  → {hint}", err=True)
-    return code
+    return code_for(error)
 
 
-def _meaning(error: Exception) -> tuple[int, str]:
+def code_for(error: Exception) -> int:
     match error:
         case RunEnded():
-            return 1, f"see `windlass run show {error.run.id}`, or try it again with `run retry`"
-        case DefinitionError():
-            return 2, "edit it, and check it with `windlass flow validate FILE`"
-        case NotFound():
-            return 3, "look at what is there: `windlass run ls`, `windlass flow ls`"
-        case Conflict():
-            return 3, "look again: somebody or something was faster"
-        case Unauthorized():
-            return 4, "set WINDLASS_TOKEN, or make a token with `windlass token create`"
-        case Denied():
-            return 4, "use a token with a role that may do this"
+            return 1
+        case NotFound() | Conflict() | StaleLease():
+            return 3
+        case Unauthorized() | Denied():
+            return 4
         case Unavailable():
-            return 5, "start one with `windlass dev`, or name another with --server"
+            return 5
         case WaitTimeout():
-            return 124, ""
-        case BadRequest() | ValueError():
-            return 2, "see --help"
+            return 124
+        case ServerError():
+            return INTERNAL
         case _:
-            return 1, ""
+            return 2
+
+
+def hint_for(error: Exception) -> str:
+    """The next step, unless the message names it already."""
+    match error:
+        case RunEnded():
+            return f"see `windlass run show {error.run.id}`, or try it again with `run retry`"
+        case DefinitionError():
+            return "edit it, and check it with `windlass flow validate FILE`"
+        case Unauthorized():
+            return "set WINDLASS_TOKEN, or ask an admin for one: `windlass token create NAME`"
+        case ServerError():
+            return "the server's log says more"
+        case Unreachable():
+            return "start one with `windlass dev`, or name another with --server or WINDLASS_URL"
+        case _ if "; " in str(error):
+            return ""
+        case NotFound():
+            return _list_hint(str(error))
+        case Denied():
+            return "use a token with a role that may do this"
+        case BadRequest() | ValueError():
+            return "see --help"
+        case _:
+            return ""
+
+
+def _list_hint(text: str) -> str:
+    """Where to look for what was not found."""
+    found = [command for word, command in LISTS.items() if text.startswith(f"no {word} ")]
+    return f"look at what is there: `{found[0]}`" if found else ""

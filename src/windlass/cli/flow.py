@@ -9,7 +9,9 @@ import click
 
 from windlass.authoring import Flow
 from windlass.cli import output
-from windlass.cli.api import json_option, limit_option, with_client
+from windlass.cli.api import json_option, limit_option, wide_option, with_client
+from windlass.cli.params import flow_version
+from windlass.cli.views import FLOW_FIELDS, flow_columns
 from windlass.client import Client
 from windlass.model.errors import BadRequest, DefinitionError, Problem
 
@@ -22,7 +24,7 @@ def flow() -> None:
 @flow.command()
 @click.argument("source")
 @click.option("--name", default="", help="The flow's name; else the file's, or the Flow's own.")
-@click.option("--description", default="")
+@click.option("--description", default="", help="What the flow is for.")
 @click.option("--draft", is_flag=True, help="Keep it from being started by default.")
 @json_option
 @with_client
@@ -60,14 +62,19 @@ def validate(client: Client, source: str, as_json: bool) -> None:
 @flow.command("ls")
 @click.option("-q", "--query", default="", help="Part of a name.")
 @limit_option
+@wide_option
 @json_option
 @with_client
-def list_flows(client: Client, query: str, limit: int, as_json: bool) -> None:
+def list_flows(client: Client, query: str, limit: int, wide: bool, as_json: bool) -> None:
     """List flows."""
     found = client.flows(query, limit=limit)
-    columns = ("name", "latest", "versions", "created_at", "description")
     hint = "no flows yet; publish one with `windlass flow push FILE`"
-    output.show_rows(found.items, columns, as_json=as_json, empty=hint)
+    if query:
+        hint = f"no flow's name contains {query!r}"
+    output.show_rows(
+        found.items, flow_columns(), FLOW_FIELDS, as_json=as_json, wide=wide, empty=hint
+    )
+    output.say_more(found.next, limit)
 
 
 @flow.command()
@@ -77,8 +84,8 @@ def list_flows(client: Client, query: str, limit: int, as_json: bool) -> None:
 @with_client
 def show(client: Client, name: str, version: int | None, as_json: bool) -> None:
     """Show a version's definition."""
-    name, _, wanted = name.partition("@")
-    number = version or (int(wanted) if wanted.isdecimal() else client.flow(name).latest)
+    name, wanted = flow_version(name)
+    number = version or wanted or client.flow(name).latest
     if number is None:
         raise BadRequest(f'flow "{name}" has no versions; publish one with `windlass flow push`')
     found = client.version(name, number)

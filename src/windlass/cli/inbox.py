@@ -3,9 +3,25 @@
 import click
 
 from windlass.cli import output
-from windlass.cli.api import checkpoint_id, json_option, limit_option, with_client
+from windlass.cli.api import checkpoint_id, json_option, limit_option, wide_option, with_client
 from windlass.cli.params import read_value
+from windlass.cli.views import CHECKPOINT_FIELDS, checkpoint_columns
 from windlass.client import Client
+
+SHOWN = (
+    "id",
+    "flow",
+    "node",
+    "prompt",
+    "show",
+    "state",
+    "created_at",
+    "expires_at",
+    "answer",
+    "note",
+    "answered_by",
+    "answered_at",
+)
 
 
 @click.group()
@@ -14,15 +30,36 @@ def inbox() -> None:
 
 
 @inbox.command("ls")
-@click.option("--state", default="open", show_default=True)
+@click.option(
+    "--state",
+    type=click.Choice(("open", "resolved", "expired", "cancelled", "all")),
+    default="open",
+    show_default=True,
+    help="What became of them.",
+)
 @limit_option
+@wide_option
 @json_option
 @with_client
-def list_checkpoints(client: Client, state: str, limit: int, as_json: bool) -> None:
+def list_checkpoints(client: Client, state: str, limit: int, wide: bool, as_json: bool) -> None:
     """List what waits."""
-    found = client.inbox(state=state, limit=limit)
-    columns = ("id", "flow", "node", "prompt", "state", "created_at", "expires_at")
-    output.show_rows(found.items, columns, as_json=as_json, empty="nothing waits for you")
+    found = client.inbox(state="" if state == "all" else state, limit=limit)
+    columns = checkpoint_columns(found.items)
+    hint = "nothing waits for you" if state == "open" else "there is none"
+    output.show_rows(
+        found.items, columns, CHECKPOINT_FIELDS, as_json=as_json, wide=wide, empty=hint
+    )
+    output.say_more(found.next, limit)
+
+
+@inbox.command()
+@click.argument("checkpoint")
+@json_option
+@with_client
+def show(client: Client, checkpoint: str, as_json: bool) -> None:
+    """Show a question, and what it shows to decide by."""
+    found = client.checkpoint(checkpoint_id(client, checkpoint))
+    output.show_fields(found, SHOWN, as_json=as_json)
 
 
 @inbox.command()

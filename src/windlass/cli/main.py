@@ -9,6 +9,7 @@ from windlass.cli.lazy import LazyGroup
 
 HOME = "windlass.cli"
 COMMANDS = {
+    "init": (f"{HOME}.init:init", "Write a small flow and worker to begin with."),
     "dev": (f"{HOME}.server:dev", "Run everything in one process, for trying things out."),
     "server": (f"{HOME}.server:server", "Run a server."),
     "worker": (f"{HOME}.worker:worker", "Run services for a server, or list workers."),

@@ -36,6 +36,16 @@ def read_params(base: str, pairs: Iterable[str]) -> dict[str, Any]:
     return merged
 
 
+def flow_version(given: str) -> tuple[str, int | None]:
+    """A flow's name, and the version if one is asked for: `greet@3`."""
+    name, sign, wanted = given.rpartition("@")
+    if not sign:
+        return given, None
+    if not name or not wanted.isdecimal():
+        raise BadRequest(f'"{given}" is no flow; write NAME, or NAME@VERSION with a number')
+    return name, int(wanted)
+
+
 def read_tags(pairs: Iterable[str]) -> dict[str, str]:
     tags: dict[str, str] = {}
     for pair in pairs:

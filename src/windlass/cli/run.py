@@ -3,13 +3,26 @@
 import click
 
 from windlass.cli import output
-from windlass.cli.api import json_option, limit_option, page_url, run_id, with_client
-from windlass.cli.params import read_params, read_tags, read_value
+from windlass.cli.api import (
+    json_option,
+    limit_option,
+    page_url,
+    run_id,
+    wide_option,
+    with_client,
+    with_task,
+)
+from windlass.cli.logs import show_logs
+from windlass.cli.params import flow_version, read_params, read_tags, read_value
+from windlass.cli.texts import SHORT_ID, place_of
+from windlass.cli.views import RUN_FIELDS, TASK_FIELDS, run_columns, task_columns
 from windlass.cli.watch import outcome_code, watch_run
-from windlass.client import Client
+from windlass.client import Client, Run
 from windlass.client.calls import get_run
+from windlass.client.durations import seconds
+from windlass.client.shapes import Redone
 
-RUN_FIELDS = (
+SHOWN = (
     "id",
     "flow",
     "version",
@@ -57,24 +70,27 @@ def start(
     as_json: bool,
 ) -> None:
     """Start a run of FLOW, or of FLOW@VERSION."""
-    name, _, wanted = flow.partition("@")
+    name, version = flow_version(flow)
+    wait_s = seconds(wait) if wait else 0.0  # a slip here must not cost a run
     handle = client.start(
         name,
         read_params(base, pairs),
         key=key,
-        version=int(wanted) if wanted.isdecimal() else None,
+        version=version,
         tags=read_tags(tags),
         priority=priority,
     )
     if not watch and not wait:
         output.show_json(handle.info) if as_json else click.echo(handle.id)
+        if handle.info.created is False:
+            click.echo("this key has started it before; nothing new was started", err=True)
         click.echo(f"follow it: windlass run watch {handle.id}", err=True)
         return
     click.echo(f"{handle.id}  {page_url(client, handle.id)}", err=True)
     if watch:
         ended = watch_run(client, handle.id, as_json=as_json)
     else:
-        ended = handle.wait(wait)
+        ended = handle.wait(wait_s)
         output.show_json(ended) if as_json else click.echo(f"{ended.id}\t{ended.state}")
     ctx.exit(outcome_code(ended))
 
@@ -82,16 +98,16 @@ def start(
 @run.command("ls")
 @click.option("-q", "--query", default="", help="A filter: 'status:failed started:>-2h'.")
 @limit_option
+@wide_option
 @json_option
 @with_client
-def list_runs(client: Client, query: str, limit: int, as_json: bool) -> None:
+def list_runs(client: Client, query: str, limit: int, wide: bool, as_json: bool) -> None:
     """List runs, newest first."""
     found = client.runs(query, limit=limit)
-    columns = ("id", "flow", "version", "state", "created_at", "finished_at", "error")
+    columns = run_columns(found.items)
     hint = f"no runs match {query!r}" if query else "no runs yet; try `windlass run start FLOW`"
-    output.show_rows(found.items, columns, as_json=as_json, empty=hint)
-    if found.next is not None:
-        click.echo(f"there are more; raise --limit above {limit} or narrow -q", err=True)
+    output.show_rows(found.items, columns, RUN_FIELDS, as_json=as_json, wide=wide, empty=hint)
+    output.say_more(found.next, limit)
 
 
 @run.command()
@@ -101,7 +117,7 @@ def list_runs(client: Client, query: str, limit: int, as_json: bool) -> None:
 def show(client: Client, run_ref: str, as_json: bool) -> None:
     """Show a run."""
     found = client.perform(get_run(run_id(client, run_ref)))
-    output.show_fields(found, RUN_FIELDS, as_json=as_json)
+    output.show_fields(found, SHOWN, as_json=as_json)
 
 
 @run.command()
@@ -118,14 +134,18 @@ def watch(ctx: click.Context, client: Client, run_ref: str, as_json: bool) -> No
 @click.argument("run_ref", metavar="RUN")
 @click.option("--state", default="", help="Only tasks in this state.")
 @limit_option
+@wide_option
 @json_option
 @with_client
-def tasks(client: Client, run_ref: str, state: str, limit: int, as_json: bool) -> None:
-    """List a run's tasks."""
+def tasks(client: Client, run_ref: str, state: str, limit: int, wide: bool, as_json: bool) -> None:
+    """List a run's tasks, by their place in it."""
     handle = client.run(run_id(client, run_ref))
     found = handle.tasks(state=state, limit=limit)
-    columns = ("id", "node", "kind", "state", "attempts", "started_at", "finished_at", "error")
-    output.show_rows(found.items, columns, as_json=as_json, empty="no tasks")
+    hint = f"no task of the run is {state}" if state else "no tasks yet"
+    output.show_rows(
+        found.items, task_columns(), TASK_FIELDS, as_json=as_json, wide=wide, empty=hint
+    )
+    output.say_more(found.next, limit)
 
 
 @run.command()
@@ -144,6 +164,10 @@ def cancel(
     as_json: bool,
 ) -> None:
     """Cancel runs."""
+    if query and run_refs:
+        raise click.UsageError("name a RUN or give a filter with -q, not both")
+    if dry_run and not query:
+        raise click.UsageError("--dry-run goes with -q")
     if query:
         done = client.bulk("cancel", query, dry_run=dry_run)
         output.show_fields(done, ("matched", "done", "failed"), as_json=as_json)
@@ -171,16 +195,40 @@ def retry(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Try a failed task again, in the same run; good results are kept."""
+    """Try a failed task again, in the same run; good results are kept.
+
+    A task is named by its id, its place in the run (as `run tasks` shows it) or its node.
+    """
+    if task and from_task:
+        raise click.UsageError("give --task or --from, not both")
     handle = client.run(run_id(client, run_ref))
-    descendants = from_task is not None
-    done = handle.retry(from_task or task, from_=descendants, dry_run=dry_run)
+
+    def call(named: str | None) -> Redone:
+        return handle.retry(named, from_=from_task is not None, dry_run=dry_run)
+
+    done = with_task(handle.id, from_task or task, call)
+    _show_redone(handle, whole_redone(done), dry_run=dry_run, as_json=as_json)
+
+
+def whole_redone(done: Redone) -> Redone:
+    """What is done again with the task itself first: servers list only what comes after it."""
+    if not done.task:
+        return done
+    return Redone(
+        task=done.task, redone=[done.task, *(item for item in done.redone if item != done.task)]
+    )
+
+
+def _show_redone(handle: Run, done: Redone, *, dry_run: bool, as_json: bool) -> None:
     if as_json:
         output.show_json(done)
-        return
-    for redone in done.redone or [done.task or ""]:
-        click.echo(redone)
-    click.echo(f"follow it: windlass run watch {handle.id}", err=True)
+    else:
+        for redone in done.redone:
+            click.echo(place_of(redone) if output.is_terminal() else redone)
+    if dry_run:
+        click.echo("a dry run: nothing was changed", err=True)
+    else:
+        click.echo(f"follow it: windlass run watch {handle.id[:SHORT_ID]}", err=True)
 
 
 @run.command()
@@ -191,6 +239,17 @@ def rerun(client: Client, run_ref: str, as_json: bool) -> None:
     """Start a new run with the same flow version and input."""
     fresh = client.run(run_id(client, run_ref)).rerun()
     output.show_json(fresh.info) if as_json else click.echo(fresh.id)
+
+
+@run.command()
+@click.argument("run_ref", metavar="RUN")
+@click.option("--task", default=None, help="Only of this task.")
+@json_option
+@with_client
+def logs(client: Client, run_ref: str, task: str | None, as_json: bool) -> None:
+    """Show what a run's attempts logged, and how the bad ones ended."""
+    handle = client.run(run_id(client, run_ref))
+    show_logs(handle, task, as_json=as_json)
 
 
 @run.command()

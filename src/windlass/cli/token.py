@@ -1,11 +1,14 @@
 """`windlass token`: make and revoke API tokens."""
 
 import click
+from msgspec.structs import replace
 
 from windlass.cli import output
-from windlass.cli.api import json_option, with_client
+from windlass.cli.api import json_option, wide_option, with_client
+from windlass.cli.views import TOKEN_FIELDS, token_columns
 from windlass.client import Client
 from windlass.client.durations import seconds
+from windlass.client.shapes import TokenInfo
 
 ROLES = ("viewer", "operator", "worker", "admin")
 
@@ -17,7 +20,13 @@ def token() -> None:
 
 @token.command()
 @click.argument("name")
-@click.option("--role", type=click.Choice(ROLES), default="operator", show_default=True)
+@click.option(
+    "--role",
+    type=click.Choice(ROLES),
+    default="operator",
+    show_default=True,
+    help="What its bearer may do.",
+)
 @click.option("--expires", default="", help="After this time: 12h, 30d. Else never.")
 @json_option
 @with_client
@@ -26,20 +35,27 @@ def create(client: Client, name: str, role: str, expires: str, as_json: bool) ->
     expires_in_s = round(seconds(expires)) if expires else None
     made = client.create_token(name, role, expires_in_s=expires_in_s)
     if as_json:
-        output.show_json(made)
+        output.show_json(_whole(client, made, name, role))
         return
     click.echo(made.token)
     click.echo(f"keep it: it is not shown again; revoke it by its id {made.id}", err=True)
 
 
+def _whole(client: Client, made: TokenInfo, name: str, role: str) -> TokenInfo:
+    """The answer to a creation, which is an id and the secret, with all that is known of it."""
+    listed = next((item for item in client.tokens().items if item.id == made.id), made)
+    return replace(listed, name=listed.name or name, role=listed.role or role, token=made.token)
+
+
 @token.command("ls")
+@wide_option
 @json_option
 @with_client
-def list_tokens(client: Client, as_json: bool) -> None:
+def list_tokens(client: Client, wide: bool, as_json: bool) -> None:
     """List tokens, without their secrets."""
-    columns = ("id", "name", "role", "created_at", "expires_at", "revoked_at")
     hint = "no tokens; make one with `windlass token create NAME`"
-    output.show_rows(client.tokens().items, columns, as_json=as_json, empty=hint)
+    found = client.tokens().items
+    output.show_rows(found, token_columns(), TOKEN_FIELDS, as_json=as_json, wide=wide, empty=hint)
 
 
 @token.command()

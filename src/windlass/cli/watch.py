@@ -1,5 +1,6 @@
 """Following a run: a live table on a terminal, one line an event elsewhere."""
 
+import threading
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -8,23 +9,26 @@ import click
 import msgspec
 
 from windlass.cli import output
+from windlass.cli.progress import Snapshot, lines_of, look
+from windlass.cli.texts import SHORT_ID, state_text, style_of, took
 from windlass.client import Client
 from windlass.client.calls import get_run
-from windlass.client.calls import tasks as list_tasks
-from windlass.client.shapes import EventInfo, RunInfo, TaskInfo
+from windlass.client.shapes import EventInfo, RunInfo
+from windlass.model.errors import Unavailable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 REFRESH_S = 0.25
-ROWS_MAX = 40
+TICK_S = 1.0
+"""How often the clock on the screen moves when nothing happens."""
 
 
 def watch_run(client: Client, run: str, *, as_json: bool) -> RunInfo:
     """Show a run's progress until it has ended; the run as it ended."""
     try:
         if output.is_terminal() and not as_json:
-            _live(client, run)
+            _live(client, client.perform(get_run(run)).id)
         else:
             for event in client.events(run):
                 _line(event, as_json=as_json)
@@ -42,11 +46,15 @@ def outcome_code(run: RunInfo) -> int:
 
 
 def _verdict(run: RunInfo) -> None:
-    click.echo(f"{output.state_text(run.state)}  {run.id}", err=True)
+    span = took(run.created_at, run.finished_at)
+    click.echo(f"{state_text(run.state)} in {span}  {run.id}", err=True)
+    short = run.id[:SHORT_ID]
     if run.error is not None:
         where = f"{run.error.node}: " if run.error.node else ""
         click.echo(f"  {where}{run.error.message}", err=True)
-        click.echo(f"  → windlass run retry {run.id}", err=True)
+        click.echo(f"  → windlass run logs {short}, then windlass run retry {short}", err=True)
+    elif run.state == "succeeded" and output.is_terminal():
+        click.echo(f"  → windlass run show {short}", err=True)
 
 
 def _line(event: EventInfo, *, as_json: bool) -> None:
@@ -57,53 +65,70 @@ def _line(event: EventInfo, *, as_json: bool) -> None:
     click.echo(f"{event.seq}\t{at}\t{event.type}\t{event.task_id or ''}")
 
 
+class _Follower:
+    """Reads a run's events in a thread, so that the screen is free to move meanwhile."""
+
+    def __init__(self, client: Client, run: str) -> None:
+        self._client = client
+        self._run = run
+        self.changed = threading.Event()
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._follow, name="events", daemon=True)
+        self._thread.start()
+
+    @property
+    def ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    def _follow(self) -> None:
+        try:
+            for _ in self._client.events(self._run):
+                self.changed.set()
+        except Exception as error:  # noqa: BLE001  raised again by the thread that shows it
+            self.error = error
+        self.changed.set()
+
+
 def _live(client: Client, run: str) -> None:
     """Redraw the tasks when something happened, but not for every single event."""
     from rich.live import Live
 
-    drawn_at = 0.0
-    with Live(refresh_per_second=8, transient=False) as live:
-        for _ in client.events(run):
-            if time.monotonic() - drawn_at >= REFRESH_S:
-                live.update(_task_table(_recent(client, run)))
-                drawn_at = time.monotonic()
-        live.update(_task_table(_recent(client, run)))
+    follower = _Follower(client, run)
+    snapshot = look(client, run)
+    with Live(_screen(snapshot), auto_refresh=False, transient=True) as live:
+        while not follower.ended:
+            if follower.changed.wait(TICK_S):
+                follower.changed.clear()
+                snapshot = _look_again(client, run, snapshot)
+            live.update(_screen(snapshot), refresh=True)
+            time.sleep(REFRESH_S)
+        if follower.error is not None:
+            raise follower.error
+    from rich.console import Console
+
+    Console().print(_screen(look(client, run)))
 
 
-def _recent(client: Client, run: str) -> list[TaskInfo]:
-    page = client.perform(list_tasks(run, limit=200))
-    top = [task for task in page.items if task.index is None or task.index < 0]
-    top.sort(key=lambda task: (task.created_at or 0, task.step))
-    return top[-ROWS_MAX:]
+def _look_again(client: Client, run: str, before: Snapshot) -> Snapshot:
+    try:
+        return look(client, run)
+    except Unavailable:
+        # The follower knows how long to be patient.
+        return msgspec.structs.replace(before, stale=True)
 
 
-def _task_table(tasks: list[TaskInfo]) -> "Table":
+def _screen(snapshot: Snapshot) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for task in tasks:
-        icon, style = output.ICONS.get(task.state, ("·", ""))
-        table.add_row(Text(icon, style=style), task.node, _progress(task), _took(task), _note(task))
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, overflow="ellipsis")
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column(overflow="fold")
+    for line in lines_of(snapshot):
+        name = Text.assemble((f"{line.icon} ", style_of(line.state)), line.name)
+        table.add_row(name, line.progress, line.took, Text(line.note))
+    if snapshot.stale:
+        table.add_row(Text("the server does not answer; trying again", style="yellow"))
     return table
-
-
-def _progress(task: TaskInfo) -> str:
-    if task.total:
-        return f"{task.done}/{task.total}" + (f" ✗{task.failed}" if task.failed else "")
-    return f"attempt {task.attempts}" if task.attempts > 1 else ""
-
-
-def _took(task: TaskInfo) -> str:
-    if task.started_at is None:
-        return ""
-    end = task.finished_at or round(time.time() * 1000)
-    return output.span_text(max(0, end - task.started_at) / 1000)
-
-
-def _note(task: TaskInfo) -> str:
-    if task.state == "waiting" and task.kind == "approval":
-        return "waiting for a person → windlass inbox ls"
-    if task.error is not None:
-        return task.error.message.splitlines()[0][:80] if task.error.message else task.error.kind
-    return ""

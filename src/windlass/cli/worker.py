@@ -7,8 +7,9 @@ import sys
 import click
 
 from windlass.cli import output
-from windlass.cli.api import json_option, limit_option, with_client
+from windlass.cli.api import json_option, limit_option, wide_option, with_client
 from windlass.cli.settings import setting
+from windlass.cli.views import WORKER_FIELDS, worker_columns
 from windlass.client import Client
 
 
@@ -40,14 +41,46 @@ def worker() -> None:
 
 @worker.command()
 @click.argument("target")
-@setting("--server", default="", help="The server's URL.")
-@setting("--mode", "--transport", type=click.Choice(("pull", "push")), default="pull")
-@setting("--concurrency", type=click.IntRange(min=1), default=32, show_default=True)
-@setting("--id", "worker_id", default="", envvar=["WINDLASS_WORKER_ID"], help="Else made up.")
+@setting(
+    "--server",
+    default="",
+    envvar=["WINDLASS_URL", "WINDLASS_SERVER"],
+    help="The server's URL; http://127.0.0.1:7700 if nothing says otherwise.",
+)
+@setting(
+    "--mode",
+    "--transport",
+    type=click.Choice(("pull", "push")),
+    default="pull",
+    show_default=True,
+    help="Ask the server for work, or be called by it.",
+)
+@setting(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    default=32,
+    show_default=True,
+    help="How many attempts run at once, over all services.",
+)
+@setting(
+    "--id",
+    "worker_id",
+    default="",
+    envvar=["WINDLASS_WORKER_ID"],
+    help="This worker's name; else made of host and process.",
+)
 @setting("--token", default="", help="An API token with the role worker.")
 @setting("--listen", default="", help="push: host:port to listen on, as the server reaches it.")
-@setting("--push-token", default="", help="push: what callers must present.")
-@setting("--drain-s", type=click.FloatRange(min=0), default=30.0, show_default=True)
+@setting(
+    "--push-token", default="", help="push: what the server must present; its own --push-token."
+)
+@setting(
+    "--drain-s",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    help="Seconds that running work is given to end after the first signal.",
+)
 @setting("--services", default="", help="Only these of the target's services: a,b.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every detail.")
 def start(
@@ -90,14 +123,17 @@ def start(
 
 @worker.command("ls")
 @limit_option
+@wide_option
 @json_option
 @with_client
-def list_workers(client: Client, limit: int, as_json: bool) -> None:
+def list_workers(client: Client, limit: int, wide: bool, as_json: bool) -> None:
     """List workers."""
     found = client.workers(limit=limit)
-    columns = ("id", "state", "transport", "load", "capacity", "held", "seen_at", "services")
     hint = "no workers; start one with `windlass worker builtin`"
-    output.show_rows(found.items, columns, as_json=as_json, empty=hint)
+    output.show_rows(
+        found.items, worker_columns(), WORKER_FIELDS, as_json=as_json, wide=wide, empty=hint
+    )
+    output.say_more(found.next, limit)
 
 
 def log_to_stderr(*, verbose: bool) -> None:

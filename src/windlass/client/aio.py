@@ -60,6 +60,7 @@ class AsyncClient:
     runs = AsyncMethod(calls.runs)
     bulk = AsyncMethod(calls.bulk)
     inbox = AsyncMethod(calls.inbox)
+    checkpoint = AsyncMethod(calls.checkpoint)
     answer = AsyncMethod(calls.answer)
     approve = AsyncMethod(calls.approve)
     reject = AsyncMethod(calls.reject)

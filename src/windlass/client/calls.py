@@ -136,8 +136,11 @@ def tasks(
     return Call("GET", f"{_run(run_id)}/tasks", Page[TaskInfo], query)
 
 
-def attempts(run_id: str, *, task: str = "") -> Call[Page[AttemptInfo]]:
-    query: dict[str, str | int] = {"task": task} if task else {}
+def attempts(
+    run_id: str, *, task: str = "", limit: int = 200, cursor: str | int = ""
+) -> Call[Page[AttemptInfo]]:
+    """Attempts with their logs, of a run or of one of its tasks by id."""
+    query = _listing(limit, cursor, task=task)
     return Call("GET", f"{_run(run_id)}/attempts", Page[AttemptInfo], query)
 
 
@@ -183,11 +186,15 @@ def bulk(action: str, q: str, *, dry_run: bool = False) -> Call[BulkDone]:
 
 
 def inbox(
-    *, state: str = "open", limit: int = 50, cursor: str | int = ""
+    *, state: str = "open", run: str = "", limit: int = 50, cursor: str | int = ""
 ) -> Call[Page[CheckpointInfo]]:
-    """What waits for a person."""
-    query = _listing(limit, cursor, state=state)
+    """What waits for a person, in every run or in one."""
+    query = _listing(limit, cursor, state=state, run=run)
     return Call("GET", f"{API}/checkpoints", Page[CheckpointInfo], query)
+
+
+def checkpoint(checkpoint_id: str) -> Call[CheckpointInfo]:
+    return Call("GET", f"{API}/checkpoints/{_part(checkpoint_id)}", CheckpointInfo)
 
 
 def answer(checkpoint_id: str, value: object, *, note: str = "") -> Call[Ignored]:

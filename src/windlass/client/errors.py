@@ -1,7 +1,11 @@
-"""How a run may end that is not a result."""
+"""What may come instead of a result: no server, a bad end of the run, or none yet."""
 
 from windlass.client.shapes import RunInfo
-from windlass.model.errors import WindlassError
+from windlass.model.errors import Unavailable, WindlassError
+
+
+class Unreachable(Unavailable):
+    """Nobody answers at the server's address."""
 
 
 class RunEnded(WindlassError):

@@ -20,6 +20,8 @@ import msgspec
 from windlass.model.errors import BadRequest
 
 DEFAULT_URL = "http://127.0.0.1:7700"
+VARIABLES = ("WINDLASS_URL", "WINDLASS_SERVER", "SCHEDULER_BASE")
+"""Where the address may be; the first is the one to use, the others are older names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def resolve(url: str = "", token: str = "", env: Mapping[str, str] | None = None
     """The first place that says something wins, for the address and for the token alike."""
     env = os.environ if env is None else env
     profile = _profile(env)
-    address = url or env.get("WINDLASS_URL") or env.get("SCHEDULER_BASE") or profile.url
+    address = url or next((env[name] for name in VARIABLES if env.get(name)), "") or profile.url
     address = (address or DEFAULT_URL).rstrip("/").removesuffix("/api").rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise BadRequest(f'"{address}" is not a server URL; write http://host:port')

@@ -111,6 +111,7 @@ class TaskInfo(Shape, frozen=True, kw_only=True):
     failed: int = 0
     generation: int = 0
     scope: str = ""
+    wait_key: str | None = None
 
 
 class AttemptInfo(Shape, frozen=True, kw_only=True):

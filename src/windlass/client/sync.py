@@ -58,6 +58,7 @@ class Client:
     runs = Method(calls.runs)
     bulk = Method(calls.bulk)
     inbox = Method(calls.inbox)
+    checkpoint = Method(calls.checkpoint)
     answer = Method(calls.answer)
     approve = Method(calls.approve)
     reject = Method(calls.reject)

@@ -3,6 +3,7 @@
 import httpx
 
 from windlass import __version__
+from windlass.client.errors import Unreachable
 from windlass.client.problems import error_of
 from windlass.client.requests import Call, T
 from windlass.client.settings import ClientSettings
@@ -59,8 +60,8 @@ def refusal(answer: httpx.Response) -> WindlassError:
     return error_of(answer.status_code, answer.content, answer.headers.get("Retry-After"))
 
 
-def unreachable(url: str, error: httpx.HTTPError) -> Unavailable:
-    return Unavailable(f"no answer from {url}: {str(error) or type(error).__name__}")
+def unreachable(url: str, error: httpx.HTTPError) -> Unreachable:
+    return Unreachable(f"no answer from {url}: {str(error) or type(error).__name__}")
 
 
 def must_give_up(error: WindlassError, follow: Follow) -> bool:

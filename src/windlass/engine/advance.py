@@ -272,7 +272,6 @@ class Pass:
         """Decide one job; returns what has to be read first, or None when it is decided."""
         view = self.advance.workspace.view(job.run_id)
         self.touched.add(job.run_id)
-        base = view.run
         try:
             decision = self._ask(job, view)
         except Missing as missing:
@@ -286,8 +285,8 @@ class Pass:
             return self._decide(job)
         job.outcome = decision.answer
         if decision.made or decision.changed or decision.removed:
+            self.batch.add(decision, view)
             view.apply(decision)
-            self.batch.add(decision, base)
         if isinstance(job, ClaimJob) and decision.answer is not None:
             job.demand.given.append(decision.answer)
         return None

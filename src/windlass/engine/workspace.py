@@ -193,10 +193,10 @@ class Batch:
     """The writes of one pass, one row per key however often a run moved in it."""
 
     def __init__(self) -> None:
-        self.writes = Writes(made={}, changed={}, removed={}, seqs={}, notices=[])
+        self.writes = Writes(made={}, changed={}, removed={}, seqs={}, was={}, notices=[])
 
-    def add(self, decision: Decision, base: Run | None) -> None:
-        """Add a decision; `base` is the run's row before it, None if the decision makes it."""
+    def add(self, decision: Decision, view: "RunView | None") -> None:
+        """Add a decision before it is applied to the view it was made from."""
         writes = self.writes
         for table, keys in decision.removed.items():
             for rows in (writes.made.get(table), writes.changed.get(table)):
@@ -212,10 +212,19 @@ class Batch:
         for table, rows in decision.changed.items():
             made = writes.made.get(table, {})
             changed = writes.changed.setdefault(table, {})
+            was = writes.was.setdefault(table, {})
             for key, row in rows.items():
-                (made if key in made else changed)[key] = row
-        if base is not None and base.id not in writes.made.get(Run, {}):
-            writes.seqs.setdefault(base.id, base.seq)
+                if key in made:
+                    made[key] = row
+                    continue
+                if view is not None and key not in was:
+                    before = view.tables[table].get(key)
+                    assert before is not None, f"{table.TABLE} {key} changed without being read"
+                    was[key] = before
+                changed[key] = row
+        run = view.run if view is not None else None
+        if run is not None and run.id not in writes.made.get(Run, {}):
+            writes.seqs.setdefault(run.id, run.seq)
 
     @property
     def empty(self) -> bool:

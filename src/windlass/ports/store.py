@@ -29,6 +29,8 @@ class Writes(msgspec.Struct):
     changed: dict[type[Row], dict[Any, Row]] = {}
     removed: dict[type[Row], set[Any]] = {}
     seqs: dict[str, int] = {}
+    was: dict[type[Row], dict[Any, Row]] = {}
+    """Changed rows as they were read, for stores that gain from writing only what differs."""
     notices: list[str] = []
     """What other processes should hear once this is committed."""
 

@@ -53,6 +53,7 @@ class Beacon:
             transport=transport,
         )
         self._id = settings.id
+        self._capacity = settings.concurrency
         self._url = url
         self._services = services
         self._load = load
@@ -93,7 +94,8 @@ class Beacon:
 
     def _register(self) -> bool:
         body = {"id": self._id, "url": self._url, "services": self._services, "type": "http"}
-        answer = self._http.post(REGISTER_PATH, json={**body, "load": 0})
+        more = {"load": self._load(), "capacity": self._capacity}
+        answer = self._http.post(REGISTER_PATH, json={**body, **more})
         if answer.status_code != 200:
             log.warning("the server refuses the registration: %s", answer.text[:200])
             return False

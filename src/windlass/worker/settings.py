@@ -29,7 +29,7 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
 def server_url(given: str, env: Mapping[str, str] | None = None) -> str:
     """Which server to work for; the seed's names come after ours and may end in `/api`."""
     env = os.environ if env is None else env
-    names = ("WINDLASS_SERVER", "WINDLASS_URL", "REGISTRY_URL", "SCHEDULER_BASE")
+    names = ("WINDLASS_URL", "WINDLASS_SERVER", "REGISTRY_URL", "SCHEDULER_BASE")
     url = given or next((env[name] for name in names if env.get(name)), DEFAULT_SERVER)
     return url.rstrip("/").removesuffix("/api").rstrip("/")
 

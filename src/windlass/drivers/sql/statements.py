@@ -36,9 +36,9 @@ def on_conflict(table: type[Row]) -> str:
 
 
 @cache
-def update(table: type[Row]) -> str:
-    """Update one row with `?` parameters: the changing columns, then the key."""
-    sets = ", ".join(f"{name} = ?" for name in changing(table))
+def update(table: type[Row], names: tuple[str, ...]) -> str:
+    """Update some columns of one row with `?` parameters: the columns, then the key."""
+    sets = ", ".join(f"{name} = ?" for name in names)
     return f"update {table.TABLE} set {sets} where {by_key(table)}"
 
 
@@ -71,6 +71,34 @@ def conditions(table: type[Row], where: Sequence[Cond], parameter: Parameter, an
             escape = " escape '\\'" if op == "like" else ""
             parts.append(f"{column} {op} {parameter(value)}{escape}")
     return f" where {' and '.join(parts)}" if parts else ""
+
+
+def listing(
+    table: type[Row],
+    where: Sequence[Cond],
+    tail: tuple[str, bool, int, int],
+    parameter: Parameter,
+    any_of: AnyOf,
+) -> str:
+    """A page of rows. `tail` is the order column, whether it descends, the limit, the offset.
+
+    A list of states is asked for state by state: each is a walk along the index on (state, id) in
+    the order wanted, where a database given all at once would sort them or walk past every other
+    row.
+    """
+    order, descending, limit, offset = tail
+    states = [cond for cond in where if cond.column == "state" and cond.op == "in"]
+    if not states or order != "id":
+        clause = conditions(table, where, parameter, any_of)
+        return select(table) + clause + ordering(table, order, descending, limit, offset)
+    others = [cond for cond in where if cond is not states[0]]
+    parts: list[str] = []
+    for value in states[0].value:
+        clause = conditions(table, [Cond("state", "=", value), *others], parameter, any_of)
+        first = ordering(table, order, descending, limit + offset, 0)
+        parts.append(f"select * from ({select(table)}{clause}{first}) as of_{len(parts)}")
+    rest = ordering(table, order, descending, limit, offset)
+    return f"select * from ({' union all '.join(parts)}) as together{rest}"
 
 
 def ordering(table: type[Row], order: str, descending: bool, limit: int, offset: int) -> str:

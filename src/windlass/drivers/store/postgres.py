@@ -149,14 +149,16 @@ class PostgresStore:
         limit: int = 100,
         offset: int = 0,
     ) -> list[R]:
-        clause, values = _where(table, where)
-        tail = statements.ordering(table, order, descending, limit, offset)
+        values, parameter, any_of = _parameters(table)
+        tail = (order, descending, limit, offset)
+        sql = statements.listing(table, where, tail, parameter, any_of)
         async with self.connection() as connection:
-            rows = await connection.fetch(statements.select(table) + clause + tail, *values)
+            rows = await connection.fetch(sql, *values)
         return from_tuples(table, rows)
 
     async def count(self, table: type[R], where: Sequence[Cond] = ()) -> int:
-        clause, values = _where(table, where)
+        values, parameter, any_of = _parameters(table)
+        clause = statements.conditions(table, where, parameter, any_of)
         async with self.connection() as connection:
             sql = f"select count(*) from {table.TABLE}{clause}"
             return int(await connection.fetchval(sql, *values))
@@ -210,7 +212,10 @@ class PostgresStore:
         await self.pool.close()
 
 
-def _where(table: type[Row], where: Sequence[Cond]) -> tuple[str, list[Any]]:
+def _parameters(
+    table: type[Row],
+) -> tuple[list[Any], statements.Parameter, statements.AnyOf]:
+    """Where values gather, and how a statement refers to them."""
     values: list[Any] = []
 
     def parameter(value: Any) -> str:
@@ -221,7 +226,7 @@ def _where(table: type[Row], where: Sequence[Cond]) -> tuple[str, list[Any]]:
         kind = "bigint[]" if is_number(table, column) else "text[]"
         return f"{column} = any({parameter(list(value))}::{kind})"
 
-    return statements.conditions(table, where, parameter, any_of), values
+    return values, parameter, any_of
 
 
 class PostgresSession:

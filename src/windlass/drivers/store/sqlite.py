@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
 from windlass.drivers.sql import statements
 from windlass.drivers.sql.migrate import check_schema
@@ -94,14 +95,14 @@ class SqliteStore:
         limit: int = 100,
         offset: int = 0,
     ) -> list[R]:
-        clause, values = _where(table, where)
-        tail = statements.ordering(table, order, descending, limit, offset)
-        return from_tuples(
-            table, await self._fetch(statements.select(table) + clause + tail, values)
-        )
+        values, parameter, any_of = _parameters(table)
+        tail = (order, descending, limit, offset)
+        sql = statements.listing(table, where, tail, parameter, any_of)
+        return from_tuples(table, await self._fetch(sql, values))
 
     async def count(self, table: type[R], where: Sequence[Cond] = ()) -> int:
-        clause, values = _where(table, where)
+        values, parameter, any_of = _parameters(table)
+        clause = statements.conditions(table, where, parameter, any_of)
         rows = await self._fetch(f"select count(*) from {table.TABLE}{clause}", values)
         return int(rows[0][0])
 
@@ -157,7 +158,10 @@ class SqliteStore:
         return text.replace("{columns}", ", ".join(columns(table))) if table else text
 
 
-def _where(table: type[Row], where: Sequence[Cond]) -> tuple[str, list[Any]]:
+def _parameters(
+    table: type[Row],
+) -> tuple[list[Any], statements.Parameter, statements.AnyOf]:
+    """Where values gather, and how a statement refers to them."""
     values: list[Any] = []
 
     def parameter(value: Any) -> str:
@@ -167,7 +171,7 @@ def _where(table: type[Row], where: Sequence[Cond]) -> tuple[str, list[Any]]:
     def any_of(column: str, value: Any) -> str:
         return f"{column} in (select value from json_each({parameter(list(value))}))"
 
-    return statements.conditions(table, where, parameter, any_of), values
+    return values, parameter, any_of
 
 
 def _bind(value: Any) -> Any:
@@ -265,16 +269,42 @@ def _save(db: sqlite3.Connection, writes: Writes) -> None:
     for table, keys in writes.removed.items():
         db.executemany(statements.delete(table), map(key_tuple, keys))
     for table, rows in writes.changed.items():
-        picked = places(table, (*changing(table), *table.KEY))
-        tuples = [to_tuple(row) for row in rows.values()]
-        if table is Run:
-            ids = places(Run, ("id",))[0]
-            params = [(*(t[p] for p in picked), writes.seqs[t[ids]]) for t in tuples]
-            sql = statements.update(table) + " and seq = ?"
-        else:
-            params = [tuple(t[p] for p in picked) for t in tuples]
-            sql = statements.update(table)
-        if db.executemany(sql, params).rowcount != len(params):
-            raise Raced(f"a row of {table.TABLE} has changed or is gone")
+        for sql, params in _updates(table, rows, writes):
+            if db.executemany(sql, params).rowcount != len(params):
+                raise Raced(f"a row of {table.TABLE} has changed or is gone")
     for table, rows in writes.made.items():
         db.executemany(statements.insert(table), map(to_tuple, rows.values()))
+
+
+def _updates(
+    table: type[Row], rows: Mapping[Any, Row], writes: Writes
+) -> list[tuple[str, list[tuple[Any, ...]]]]:
+    """Updates of a table, one statement for each set of columns that really differ.
+
+    SQLite takes a row out of every index on a column an update names and puts it back, whether or
+    not the value is another; most updates leave the state, and so the indexes, as they are.
+    """
+    was = writes.was.get(table, {})
+    grouped: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+    for key, row in rows.items():
+        names = _differing(table, was.get(key), row)
+        values = to_tuple(row)
+        picked = [values[place] for place in places(table, (*names, *table.KEY))]
+        if table is Run:
+            picked.append(writes.seqs[key])
+        grouped.setdefault(names, []).append(tuple(picked))
+    fence = " and seq = ?" if table is Run else ""
+    return [(statements.update(table, names) + fence, many) for names, many in grouped.items()]
+
+
+def _differing(table: type[Row], was: Row | None, row: Row) -> tuple[str, ...]:
+    names = changing(table)
+    if was is None:
+        return names
+    old, new = astuple(was), astuple(row)
+    found = tuple(
+        name
+        for name, place in zip(names, places(table, names), strict=True)
+        if old[place] != new[place]
+    )
+    return found or names[:1]

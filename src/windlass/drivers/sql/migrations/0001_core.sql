@@ -49,7 +49,7 @@ create table runs (
     check ((finished_at is not null) = (state in ('succeeded', 'failed', 'cancelled')))
 ) {clustered};
 create index runs_by_state on runs (state, id);
-create index runs_by_flow on runs (flow_id, id);
+create index runs_by_flow on runs (flow_name, id);
 
 create table tasks (
     id {id} primary key,
