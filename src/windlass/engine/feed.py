@@ -5,6 +5,7 @@ from collections import defaultdict
 from typing import cast
 
 from windlass.model.rows import Attempt, Event, Run, Timer
+from windlass.model.states import RUN_ENDED
 from windlass.ports.store import Writes
 
 
@@ -13,6 +14,7 @@ class Feed:
 
     def __init__(self) -> None:
         self._runs: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._ends: defaultdict[str, set[asyncio.Future[Run]]] = defaultdict(set)
         self.timers = asyncio.Event()
         self.timers_due_at: int | None = None
         """When the earliest timer is due that the timer loop has not been told about."""
@@ -28,9 +30,11 @@ class Feed:
             kind = cast(Event, event).type
             self.counts[kind] = self.counts.get(kind, 0) + 1
         for table in (writes.made, writes.changed):
-            for run_id in table.get(Run, ()):
-                for waiter in self._runs.get(run_id, ()):
+            for run in cast("dict[str, Run]", table.get(Run, {})).values():
+                for waiter in self._runs.get(run.id, ()):
                     waiter.set()
+                if run.state in RUN_ENDED:
+                    self._tell_end(run)
             if table.get(Run):
                 self.news.set()
         self._note_timers(writes)
@@ -50,6 +54,25 @@ class Feed:
                 self.stopped_attempts.append(attempt)
         if self.stopped_attempts:
             self.stops.set()
+
+    def _tell_end(self, run: Run) -> None:
+        for waiter in self._ends.pop(run.id, ()):
+            if not waiter.done():
+                waiter.set_result(run)
+
+    def expect_end(self, run_id: str) -> "asyncio.Future[Run]":
+        """Resolved with the run's row when it ends in this process; cancel it to give up."""
+        waiter: asyncio.Future[Run] = asyncio.get_running_loop().create_future()
+        self._ends[run_id].add(waiter)
+        waiter.add_done_callback(lambda done: self._forget_end(run_id, done))
+        return waiter
+
+    def _forget_end(self, run_id: str, waiter: "asyncio.Future[Run]") -> None:
+        waiters = self._ends.get(run_id)
+        if waiters is not None:
+            waiters.discard(waiter)
+            if not waiters:
+                del self._ends[run_id]
 
     def watch(self, run_id: str) -> asyncio.Event:
         """An event that is set whenever the run moves; give it back with `unwatch`."""

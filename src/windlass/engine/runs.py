@@ -107,27 +107,24 @@ async def get_run(engine: Engine, run_id: str) -> Run:
 
 async def wait_run(engine: Engine, run_id: str, wait_s: float) -> Run:
     """The run once it has ended, or as it stands after the given time."""
-    waiter = engine.feed.watch(run_id)
     deadline = asyncio.get_running_loop().time() + wait_s
-    try:
-        while True:
-            waiter.clear()
+    while True:
+        end = engine.feed.expect_end(run_id)
+        try:
             run = await get_run(engine, run_id)
             left = deadline - asyncio.get_running_loop().time()
             if run.state in RUN_ENDED or left <= 0:
                 return run
-            try:
-                # Another process may move the run, so look now and then without a wake-up.
-                await asyncio.wait_for(waiter.wait(), min(left, engine.settings.look_s))
-            except TimeoutError:
-                continue
-    finally:
-        engine.feed.unwatch(run_id, waiter)
+            # It may end in another process, so look now and then without being told.
+            done, _ = await asyncio.wait([end], timeout=min(left, engine.settings.look_s))
+            if done:
+                return end.result()
+        finally:
+            end.cancel()
 
 
-async def snapshot(engine: Engine, run_id: str) -> tuple[Run, dict[str, msgspec.Raw]]:
-    """A run and its shared state, as they stood together at one moment."""
-    run = await get_run(engine, run_id)
+async def snapshot(engine: Engine, run: Run) -> tuple[Run, dict[str, msgspec.Raw]]:
+    """A run just read and its shared state, as they stood together at one moment."""
     while True:
         shared = await shared_of(engine, run.id)
         again = await get_run(engine, run.id)

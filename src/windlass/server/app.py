@@ -80,6 +80,7 @@ def create_app(
     app.state.metrics = Metrics()
     app.state.presence = Presence(engine)
     app.state.stopping = asyncio.Event()
+    app.state.version_numbers = {}
     app.state.push_allow = options.push_allow
     app.state.body_bytes_max = options.body_bytes_max
     app.state.workers_changed = workers_changed

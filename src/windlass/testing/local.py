@@ -112,7 +112,7 @@ class LocalEngine:
 
     async def look(self, run_id: str) -> Ended:
         """A run as it stands."""
-        run, shared = await runs.snapshot(self.engine, run_id)
+        run, shared = await runs.snapshot(self.engine, await runs.get_run(self.engine, run_id))
         tasks = sorted(self.database.of_run(Task, run_id), key=lambda t: (t.made_seq, t.id))
         return Ended(run, {key: msgspec.json.decode(raw) for key, raw in shared.items()}, tasks)
 

@@ -33,6 +33,7 @@ from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
 _BULK_MAX = 10_000
+_NUMBERS_MAX = 10_000
 
 
 async def start(request: Request) -> Response:
@@ -68,16 +69,21 @@ async def list_runs(request: Request) -> Response:
     engine = engine_of(request)
     where = run_conditions(request.query_params.get("q", ""), engine.store.now())
     rows, next_ = await fetch_page(request, Run, where)
-    numbers = await version_numbers(engine, rows)
+    numbers = await version_numbers(request, rows)
     items = [run_view(row, None, numbers.get(row.version_id)) for row in rows]
     return reply(Page(items=items, next=next_))
 
 
-async def version_numbers(engine: Engine, rows: list[Run]) -> dict[str, int]:
-    ids = list({row.version_id for row in rows})
-    return {
-        row["id"]: row["number"] for row in await engine.store.query("version_numbers", ids=ids)
-    }
+async def version_numbers(request: Request, rows: list[Run]) -> dict[str, int]:
+    """Numbers of the versions some runs are of. They never change, so each is asked for once."""
+    known: dict[str, int] = request.app.state.version_numbers
+    missing = list({row.version_id for row in rows} - known.keys())
+    if missing:
+        if len(known) > _NUMBERS_MAX:
+            known.clear()
+        for row in await engine_of(request).store.query("version_numbers", ids=missing):
+            known[row["id"]] = row["number"]
+    return known
 
 
 async def get_run(request: Request) -> Response:
@@ -87,9 +93,9 @@ async def get_run(request: Request) -> Response:
     wait_ms = whole_number(request, "waitMs", 0, 60_000)
     if wait_ms:
         run = await runs.wait_run(engine, run.id, wait_ms / 1000)
-    run, shared = await runs.snapshot(engine, run.id)
-    version = await engine.store.page(Version, [Cond("id", "=", run.version_id)], limit=1)
-    return reply(run_view(run, shared, version[0].number if version else None))
+    run, shared = await runs.snapshot(engine, run)
+    numbers = await version_numbers(request, [run])
+    return reply(run_view(run, shared, numbers.get(run.version_id)))
 
 
 def run_view(

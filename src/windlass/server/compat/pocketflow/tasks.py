@@ -60,14 +60,14 @@ async def list_tasks(request: Request) -> Response:
     rows = await engine.store.page(
         Run, where, descending=True, limit=size, offset=(page - 1) * size
     )
-    numbers = await version_numbers(engine, rows)
+    numbers = await version_numbers(request, rows)
     data = [await task_json(engine, row, numbers) for row in rows]
     total = await engine.store.count(Run, where)
     return reply({"data": data, "total": total, "page": page, "size": size})
 
 
 async def task_json(engine: Engine, run: Run, numbers: dict[str, int]) -> dict[str, Any]:
-    run, shared = await runs.snapshot(engine, run.id)
+    run, shared = await runs.snapshot(engine, run)
     state: dict[str, Any] = dict(shared)
     status = status_text(run)
     if run.open:
@@ -108,7 +108,7 @@ async def get_task(request: Request) -> Response:
     """One run with its shared state."""
     engine = engine_of(request)
     run = await find(request, "id")
-    return reply(await task_json(engine, run, await version_numbers(engine, [run])))
+    return reply(await task_json(engine, run, await version_numbers(request, [run])))
 
 
 async def run_once(request: Request) -> Response:

@@ -1,0 +1,47 @@
+"""The schema and the row types agree, and migrating twice is migrating once."""
+
+import sqlite3
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from windlass.drivers.sql import migrate_postgres, migrate_sqlite
+from windlass.drivers.sql.migrate import SCHEMA
+from windlass.drivers.sql.queries import load_migrations
+from windlass.model.rows import Row
+
+TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]
+
+
+def test_the_newest_migration_is_the_schema_the_program_expects() -> None:
+    numbers = [migration.number for migration in load_migrations("sqlite", {})]
+    assert numbers == list(range(1, SCHEMA + 1))
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: str(table.TABLE))
+def test_columns_stand_in_the_order_of_the_row_type(table: type[Row], tmp_path: Path) -> None:
+    file = str(tmp_path / "schema.db")
+    assert migrate_sqlite.migrate(file) == ["0001_core"]
+    assert migrate_sqlite.migrate(file) == []
+    db = sqlite3.connect(file)
+    found = [row[1] for row in db.execute(f"pragma table_info({table.TABLE})")]
+    db.close()
+    assert tuple(found) == table.__struct_fields__
+
+
+@pytest.mark.anyio
+async def test_postgres_has_the_same_columns_and_rows_travel_as_its_types(
+    postgres_url: str,
+) -> None:
+    assert await migrate_postgres.migrate(postgres_url) == ["0001_core"]
+    assert await migrate_postgres.migrate(postgres_url) == []
+    db = await asyncpg.connect(postgres_url)
+    for table in TABLES:
+        rows = await db.fetch(
+            "select column_name from information_schema.columns where table_name = $1"
+            " order by ordinal_position",
+            table.TABLE,
+        )
+        assert tuple(row["column_name"] for row in rows) == table.__struct_fields__
+    await db.close()
