@@ -31,6 +31,8 @@ def main(args: list[str] | None = None) -> int:
     print(table(lines))
     if options.json:
         Path(options.json).write_bytes(msgspec.json.format(msgspec.json.encode(report)))
+    if options.page:
+        write_figures(Path(options.page), report)
     if options.check:
         return compare(report, msgspec.json.decode(Path(options.check).read_bytes()))
     return 0
@@ -42,6 +44,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--best-of", type=int, default=3, help="measure each case so often")
     parser.add_argument("--only", default="", help="cases whose name, mode or store contain this")
     parser.add_argument("--json", default="bench.json", help="where to write the report")
+    parser.add_argument("--page", default="", help="a Markdown page to write the figures into")
     parser.add_argument("--check", default="", help="fail if a ratio fell by a quarter from here")
     return parser
 
@@ -117,6 +120,30 @@ def table(lines: list[dict[str, Any]]) -> str:
             f"{line['value']:>12,.2f}{line['spread']:>8.0%}{target:>9}{share:>9}"
         )
     return "\n".join(rows)
+
+
+def write_figures(page: Path, report: dict[str, Any]) -> None:
+    """Put the table between the page's two `figures` marks."""
+    rows = ["| | mode | store | figure | value | target | of the machine's limit |"]
+    rows.append("|---|---|---|---|---:|---:|---:|")
+    for line in report["results"]:
+        target = "" if line["target"] is None else f"{line['target']:,g}"
+        share = "" if line["ratio"] is None else f"{line['ratio']:.1%}"
+        rows.append(
+            f"| {line['name']} | {line['mode']} | {line['store']} | {line['figure']} |"
+            f" {line['value']:,.2f} | {target} | {share} |"
+        )
+    limits = ", ".join(f"{key} {value:,.0f}" for key, value in flat(report["limits"]))
+    where = report["machine"]
+    rows.append(
+        f"\n{where['cores']} cores, Python {where['python']}. Limits in the same run: {limits}."
+    )
+    before, _, rest = page.read_text().partition(MARK)
+    after = rest.partition(MARK)[2] or rest
+    page.write_text(f"{before}{MARK}\n{chr(10).join(rows)}\n\n{MARK}{after}")
+
+
+MARK = "<!-- figures -->"
 
 
 def compare(report: dict[str, Any], baseline: dict[str, Any]) -> int:
