@@ -138,6 +138,13 @@ async def test_columns_written_once_stay_whatever_an_update_carries(store: Store
     assert await all_rows(store, Attempt) == [an_attempt(T1, state=AttemptState.RUNNING)]
 
 
+async def test_a_late_column_is_written_once_when_it_comes(store: Store) -> None:
+    await make(store, a_run(), a_task(T1, input=None))
+    await change(store, a_run(seq=1), a_task(T1, input="[1]"))
+    await change(store, a_run(seq=2), a_task(T1, input="[2]", step=5), seq=1)
+    assert await all_rows(store, Task) == [a_task(T1, input="[1]")]
+
+
 async def test_removing_needs_no_row(store: Store) -> None:
     await make(store, Variable(scope=RUN, key="k", run_id=RUN, value="1", seq=1))
     async with store.session() as session:

@@ -97,7 +97,7 @@ def test_an_accepted_flow_is_a_sound_graph(definition: dict[str, Any]) -> None:
         assert node.kind is not Kind.CALL or node.target is not None
         assert not node.scope_path or node.scope_path in graph.nodes
         if node.kind is Kind.SUBFLOW:
-            assert graph.nodes[graph.starts[path]].scope_path == path
+            assert all(graph.nodes[start].scope_path == path for start in graph.starts[path])
         for index in range(node.branches):
             assert graph.branch(node, index).target
         if node.kind is Kind.FOREACH:

@@ -25,7 +25,7 @@ from windlass.kernel.events import (
     TimerFired,
 )
 from windlass.kernel.nodes import call, fanout, subflow, timer, wait
-from windlass.kernel.turn import Decision, Limits, Turn
+from windlass.kernel.turn import Decision, Limits, Turn, Visit
 from windlass.kernel.view import View
 from windlass.kernel.visits import visit_all
 from windlass.model.errors import Conflict, NotFound, StaleLease
@@ -47,7 +47,7 @@ def start(graph: Graph, view: View, event: StartRun, now: int, limits: Limits) -
     """Make a run and visit its first node."""
     turn = Turn(graph, view, event.run, now, limits)
     turn.make(event.run)
-    turn.visits.append((event.run.id, graph.starts[""]))
+    turn.visits += [Visit(event.run.id, path) for path in graph.starts[""]]
     return _finish(turn, "run.started", None, event.run.id)
 
 

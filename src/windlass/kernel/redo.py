@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from windlass.kernel.routing import branches_at_once, release_next, write_output
 from windlass.kernel.scopes import drop_holds
-from windlass.kernel.turn import Turn
+from windlass.kernel.turn import Turn, Visit
 from windlass.model.errors import Conflict, NotFound
 from windlass.model.graph import Kind
 from windlass.model.ids import scope_of
@@ -24,6 +24,8 @@ def redo(turn: Turn, task_id: str | None, descendants: bool) -> Task:
     run = turn.run
     if run.state is RunState.CANCELLING:
         raise Conflict(f"run {run.id} is being cancelled; retry it once it is cancelled")
+    if turn.graph.joins:
+        raise Conflict("a graph whose nodes wait for all their edges cannot be redone in part yet")
     tasks = [turn.task(task.id) for task in turn.view.all_tasks(run.id)]
     task = find_task(tasks, task_id, run.id)
     check_begun(turn, task)
@@ -227,7 +229,7 @@ def let_go(turn: Turn, container: Task) -> None:
 def revisit(turn: Turn, task: Task) -> None:
     """Do the task again: a call gets a fresh set of tries, anything else is visited anew."""
     if task.kind != Kind.CALL:
-        turn.visits.append((task.scope, task.node))
+        turn.visits.append(Visit(task.scope, task.node))
         return
     if task.state is TaskState.PENDING:
         return  # It was reopened with its fan-out and waits for its turn.

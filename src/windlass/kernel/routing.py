@@ -5,12 +5,13 @@ definition says, choose the edge, queue the next visit and close the task in its
 task to close ends the scope, which may end the container around it, and so on up to the run.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from windlass.kernel.scopes import cancel_below
-from windlass.kernel.turn import Turn, container_of
+from windlass.kernel.turn import Turn, Visit, container_of
 from windlass.kernel.values import encode, parse
 from windlass.model.graph import Edge, Kind, Node, Strategy
 from windlass.model.ids import branch_id
@@ -30,10 +31,11 @@ def succeed(turn: Turn, task: Task, output: Json, action: str) -> None:
         return
     note_position(turn, task)
     if node.fires_all:
-        for edge in turn.graph.edges.get(node.path, ()):
-            follow(turn, task, edge)
-    elif (chosen := choose_edge(turn, node, action, "default")) is not None:
-        follow(turn, task, chosen)
+        edges = turn.graph.edges.get(node.path, ())
+        leave(turn, task, [edge for edge in edges if edge.on in ("default", action)])
+    else:
+        chosen = choose_edge(turn, node, action, "default")
+        leave(turn, task, [chosen] if chosen is not None else [])
     close(turn, task)
 
 
@@ -65,10 +67,17 @@ def fail(turn: Turn, task: Task, failure: Failure, output: Json | None = None) -
     note_position(turn, task)
     edge = failure_edge(turn, node, failure)
     if edge is not None:
-        follow(turn, task, edge)
+        leave(turn, task, [edge])
         close(turn, task)
     else:
         fail_scope(turn, task, failure)
+
+
+def skip(turn: Turn, task: Task) -> None:
+    """End a task none of whose edges fired, and tell what comes after it."""
+    task = turn.move(task, TaskState.SKIPPED)
+    leave(turn, task, [])
+    close(turn, task)
 
 
 def choose_edge(turn: Turn, node: Node, *actions: str) -> Edge | None:
@@ -89,9 +98,12 @@ def failure_edge(turn: Turn, node: Node, failure: Failure) -> Edge | None:
     return edge
 
 
-def follow(turn: Turn, task: Task, edge: Edge) -> None:
-    if edge.target is not None:
-        turn.visits.append((task.scope, edge.target))
+def leave(turn: Turn, task: Task, fired: Sequence[Edge]) -> None:
+    """Send tokens along the edges that fired. Nodes that wait for all their edges also learn of
+    those that did not."""
+    for edge in turn.graph.edges.get(task.node, ()):
+        if edge.target is not None and (edge in fired or edge.target in turn.graph.joins):
+            turn.visits.append(Visit(task.scope, edge.target, edge in fired))
 
 
 def note_position(turn: Turn, task: Task) -> None:
@@ -116,7 +128,7 @@ def close(turn: Turn, task: Task) -> None:
     if task.idx >= 0:
         close_branch(turn, task)
         return
-    pending = sum(1 for scope, _ in turn.visits if scope == task.scope)
+    pending = any(visit.scope == task.scope for visit in turn.visits)
     if turn.count_scope(task.scope, open=-1) > 0 or pending:
         return
     container = container_of(turn, task)

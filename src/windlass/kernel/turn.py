@@ -5,7 +5,7 @@ containers in step with every change of a task, checks each change against the t
 and ends in a `Decision`: the rows, and one event that lists what changed.
 """
 
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -46,6 +46,14 @@ class Limits(msgspec.Struct, frozen=True):
     """How long a cancelled run waits for running attempts before it ends without them."""
 
 
+class Visit(NamedTuple):
+    """A token on its way to a node of a scope; one that did not fire says it will not come."""
+
+    scope: str
+    path: str
+    fired: bool = True
+
+
 class Decision(msgspec.Struct):
     """What an event changes: rows made, changed and removed, and the answer to the caller."""
 
@@ -64,8 +72,10 @@ class Turn:
         self.now = now
         self.limits = limits
         self.seq = run.seq + 1
-        self.visits: list[tuple[str, str]] = []
-        """(scope, node path) still to be visited in this turn."""
+        self.visits: list[Visit] = []
+        """Nodes this turn still has to go to."""
+        self.joined: set[str] = set()
+        """Tasks that waited for all their edges and may begin now: they have a row already."""
         self.visited = 0
         self._base = run
         self._run: dict[str, Any] = {}
@@ -162,7 +172,9 @@ class Turn:
             self._run[column] = (getattr(self._base, column) if now is None else now) + delta
 
     def make_task(self, task: Task) -> Task:
-        """Add a task and count it in its scope."""
+        """Add a task and count it in its scope; or begin one that has waited for its edges."""
+        if task.id in self.joined:
+            return self._begin(task)
         self._made.setdefault(Task, {})[task.id] = task
         if task.kind == Kind.CALL and task.state in _ACTIVE:
             self.count_run(active=1)
@@ -170,6 +182,16 @@ class Turn:
             # Branches of a fan-out are counted and reported by the batch, by whoever makes them.
             self.note_task(task)
             self.count_scope(task.scope, made=1, open=1)
+        return task
+
+    def _begin(self, task: Task) -> Task:
+        self.joined.discard(task.id)
+        check_task(TaskState.PENDING, task.state, reopened=False)
+        self.change(task)
+        if task.kind == Kind.CALL and task.state in _ACTIVE:
+            self.count_run(active=1)
+        if task.state is not TaskState.PENDING:
+            self.note_task(task)
         return task
 
     def move(self, task: Task, state: TaskState, **columns: Any) -> Task:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
+from msgspec.structs import replace
+
 from windlass.kernel.nodes import call, choice, fanout, subflow, timer, wait
-from windlass.kernel.routing import fail_scope, succeed
-from windlass.kernel.turn import Turn
+from windlass.kernel.routing import fail_scope, skip, succeed
+from windlass.kernel.turn import Turn, Visit
 from windlass.kernel.values import Reader
 from windlass.model.graph import Kind, Node
 from windlass.model.ids import task_id
@@ -32,27 +34,63 @@ VISIT: Mapping[Kind, Callable[[Turn, Task, Node], None]] = {
 def visit_all(turn: Turn) -> None:
     """Visit every node the turn leads to. Nodes that end at once lead to more."""
     while turn.visits:
-        scope, path = turn.visits.pop(0)
+        visit = turn.visits.pop(0)
+        node = turn.graph.nodes[visit.path]
         turn.visited += 1
-        task = new_task(turn, scope, path)
+        if visit.path in turn.graph.joins:
+            task = arrive(turn, visit)
+            if task is None:
+                continue
+        else:
+            task = new_task(turn, visit.scope, visit.path)
         if turn.visited > turn.limits.visits_per_turn:
             text = f"passed {turn.visited} nodes without waiting or calling anything"
             # What catches this failure is visited too, and fails in turn: so the run itself ends.
             turn.visits.clear()
-            fail_scope(turn, turn.make_task(task), Failure("fatal", text, path))
+            fail_scope(turn, turn.make_task(task), Failure("fatal", text, visit.path))
             continue
-        VISIT[turn.graph.nodes[path].kind](turn, task, turn.graph.nodes[path])
+        VISIT[node.kind](turn, task, node)
 
 
-def new_task(turn: Turn, scope: str, path: str) -> Task:
-    """The next task of a scope, not yet written: its kind gives it a state and makes it."""
+def arrive(turn: Turn, visit: Visit) -> Task | None:
+    """Count an edge in at a node that waits for all of them.
+
+    The first to arrive makes the task, pending; the last lets it begin, or skips it if none of
+    them fired. Returns the task when it is to be visited now.
+    """
+    task_key = task_id(visit.scope, visit.path, 0)
+    task = turn.get(Task, task_key)
+    if task is None:
+        fresh = new_task(turn, visit.scope, visit.path, waits=True)
+        task = turn.make_task(replace(fresh, edges_open=turn.graph.joins[visit.path]))
+    task = turn.move(
+        task,
+        task.state,
+        edges_open=task.edges_open - 1,
+        edges_fired=task.edges_fired + visit.fired,
+    )
+    if task.edges_open:
+        return None
+    if not task.edges_fired:
+        skip(turn, task)
+        return None
+    turn.joined.add(task.id)
+    node = turn.graph.nodes[visit.path]
+    return replace(task, input=Reader(turn, visit.scope, visit.path, None).build(node.input))
+
+
+def new_task(turn: Turn, scope: str, path: str, *, waits: bool = False) -> Task:
+    """The next task of a scope, not yet written: its kind gives it a state and makes it.
+
+    A node that waits for all its edges has one task in a scope, so its id counts no steps.
+    """
     node = turn.graph.nodes[path]
     run = turn.run
     step = (run.made if scope == run.id else turn.task(scope).made) + 1
     if scope == run.id:
         turn.set_run(node=path)
     return Task(
-        id=task_id(scope, path, step),
+        id=task_id(scope, path, 0 if waits else step),
         run_id=run.id,
         scope=scope,
         node=path,
@@ -60,7 +98,7 @@ def new_task(turn: Turn, scope: str, path: str) -> Task:
         state=TaskState.PENDING,
         step=step,
         priority=run.priority,
-        input=Reader(turn, scope, path, None).build(node.input),
+        input=None if waits else Reader(turn, scope, path, None).build(node.input),
         made_seq=turn.seq,
         created_at=turn.now,
     )

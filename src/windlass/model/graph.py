@@ -196,10 +196,12 @@ class Edge(msgspec.Struct, frozen=True):
 class Graph(msgspec.Struct, frozen=True):
     """A whole definition, lowered and checked."""
 
-    starts: dict[str, str]
-    """Scope path ("" for the top, else a subflow node's path) → path of its first node."""
+    starts: dict[str, tuple[str, ...]]
+    """Scope path ("" for the top, else a subflow node's path) → paths of its first nodes."""
     nodes: dict[str, Node]
     edges: dict[str, tuple[Edge, ...]] = {}
+    joins: dict[str, int] = {}
+    """Nodes that wait for all their incoming edges → how many there are."""
     fails_run: bool = False
     """A failed node without an `error` edge ends the run even if it has a default edge."""
 

@@ -21,6 +21,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     TABLE: ClassVar[str]
     KEY: ClassVar[tuple[str, ...]] = ("id",)
     FIXED: ClassVar[frozenset[str]] = frozenset()
+    LATE: ClassVar[frozenset[str]] = frozenset()
+    """Columns that stay empty until they are written, once; an update carries them only then."""
     UPSERT: ClassVar[bool] = False
     """Making a row whose key exists replaces it."""
 
@@ -96,9 +98,8 @@ class Task(Row, frozen=True, kw_only=True):
     """One visit to one node; for a container also the counters of its children."""
 
     TABLE = "tasks"
-    FIXED = frozenset(
-        {"run_id", "scope", "node", "kind", "step", "idx", "input", "made_seq", "created_at"}
-    )
+    FIXED = frozenset({"run_id", "scope", "node", "kind", "step", "idx", "made_seq", "created_at"})
+    LATE = frozenset({"input"})
     id: str
     run_id: str
     scope: str
@@ -119,6 +120,8 @@ class Task(Row, frozen=True, kw_only=True):
     """Attempts lost or unreachable, which do not count as failures of the work itself."""
     avoid: str | None = None
     edges_open: int = 0
+    """Incoming edges that have neither fired nor been skipped, where a node waits for all."""
+    edges_fired: int = 0
     wait_key: str | None = None
     due_at: int | None = None
     total: int = 0

@@ -3,64 +3,17 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from click.testing import CliRunner
 
-from windlass.cli import failures, output
-from windlass.cli.main import cli
+from tests.unit.cli.conftest import Invoke, Server
+from windlass.cli import failures, texts
 from windlass.cli.params import read_params
 from windlass.client import RunFailed, WaitTimeout
 from windlass.client.shapes import RunInfo
 from windlass.model import errors
-
-Answer = tuple[int, Any]
-
-
-class Server:
-    """Answers by method and path, and keeps the requests."""
-
-    def __init__(self) -> None:
-        self.answers: dict[tuple[str, str], Any] = {}
-        self.requests: list[httpx.Request] = []
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.requests.append(request)
-        found = self.answers.get((request.method, request.url.path))
-        if found is None:
-            return httpx.Response(404, json={"detail": f"nothing at {request.url.path}"})
-        return found if isinstance(found, httpx.Response) else httpx.Response(200, json=found)
-
-    def body(self) -> Any:
-        return json.loads(self.requests[-1].content)
-
-
-Invoke = Callable[..., Any]
-
-
-@pytest.fixture
-def server() -> Server:
-    return Server()
-
-
-@pytest.fixture
-def invoke(server: Server, monkeypatch: pytest.MonkeyPatch) -> Invoke:
-    make = httpx.Client.__init__
-
-    def with_fake(self: httpx.Client, *args: Any, **kwargs: Any) -> None:
-        make(self, *args, **{**kwargs, "transport": httpx.MockTransport(server)})
-
-    monkeypatch.setattr(httpx.Client, "__init__", with_fake)
-
-    def run(*args: str, **kwargs: Any) -> Any:
-        return CliRunner().invoke(cli, args, **kwargs)
-
-    return run
-
 
 RUN = {"id": "0190-aa", "flow": "f", "version": 2, "state": "failed", "createdAt": 1000}
 
@@ -223,7 +176,7 @@ def test_parameters_that_make_no_sense_are_refused_with_a_hint() -> None:
 
 
 def test_spans_are_short() -> None:
-    spans = [output.span_text(s) for s in (0.5, 42, 75, 700, 4000, 200_000)]
+    spans = [texts.span_text(s) for s in (0.5, 42, 75, 700, 4000, 200_000)]
     assert spans == ["0.5s", "42s", "1m15s", "12m", "1h6m", "2d7h"]
 
 

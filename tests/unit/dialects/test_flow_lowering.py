@@ -36,7 +36,7 @@ def test_a_flow_is_its_nodes_its_edges_and_a_start() -> None:
         [{"from": "a", "to": "b/c"}, {"from": "a", "action": "error", "to": ""}, {"from": "b/c"}],
     )
     assert made == Graph(
-        starts={"": "a"},
+        starts={"": ("a",)},
         nodes={
             "a": Node("a", Kind.CALL, target=Target(Transport.PUSH, "s")),
             "b%2Fc": Node("b%2Fc", Kind.CALL, target=Target(Transport.PUSH, "t")),

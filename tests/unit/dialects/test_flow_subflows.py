@@ -32,7 +32,7 @@ def test_nodes_and_edges_of_a_subflow_stand_below_its_node() -> None:
     }
     made = flow(body, post={"output_key": "o"})
     assert set(made.nodes) == {"sub", "sub/a", "sub/b", "sub/b/0"}
-    assert made.starts == {"": "sub", "sub": "sub/a"}
+    assert made.starts == {"": ("sub",), "sub": ("sub/a",)}
     assert made.edges == {"sub/a": (Edge("sub/a", "default", "sub/b"),)}
     assert made.nodes["sub"].kind is Kind.SUBFLOW
     assert made.nodes["sub"].target is None

@@ -55,7 +55,7 @@ class Draft:
         self.limits = limits
         self.problems = Problems()
         self.waiting: deque[Scope] = deque()
-        self.starts: dict[str, str] = {}
+        self.starts: dict[str, tuple[str, ...]] = {}
         self.nodes: dict[str, Node] = {}
         self.edges: dict[str, list[Edge]] = defaultdict(list)
         self._admitted = 0
@@ -79,4 +79,4 @@ class Draft:
         """The finished graph; raises everything that is wrong with it instead, if anything is."""
         self.problems.raise_if_any()
         edges = {source: tuple(edges) for source, edges in self.edges.items()}
-        return Graph(self.starts, self.nodes, edges, fails_run)
+        return Graph(self.starts, self.nodes, edges, fails_run=fails_run)

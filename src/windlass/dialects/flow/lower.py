@@ -45,7 +45,7 @@ def _lower_scope(scope: Scope, draft: Draft) -> None:
     arrows = _read_arrows(scope, entries, draft)
     check_scope(entries, start, arrows, draft)
     if start is not None:
-        draft.starts[scope.path] = entries[start].path
+        draft.starts[scope.path] = (entries[start].path,)
     for arrow in arrows:
         source = entries[arrow.source].path
         target = entries[arrow.target].path if arrow.target is not None else None

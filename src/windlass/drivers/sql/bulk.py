@@ -24,7 +24,7 @@ class Saving:
                 self._delete(table, list(keys))
         for table, rows in writes.changed.items():
             if rows:
-                self._update(table, list(rows.values()), writes.seqs)
+                self._update(table, rows, writes)
         for table, rows in writes.made.items():
             if rows:
                 self._insert(table, list(rows.values()))
@@ -58,19 +58,26 @@ class Saving:
             f" using unnest({', '.join(arrays)}) as u({', '.join(table.KEY)}) where {match})"
         )
 
-    def _update(self, table: type[Row], rows: list[Row], seqs: dict[str, int]) -> None:
+    def _update(self, table: type[Row], rows: dict[Any, Row], writes: Writes) -> None:
         """Rows travel whole but for what is written once: payloads need not go twice."""
         fixed = places(table, tuple(sorted(table.FIXED)))
-        tuples = [without(to_tuple(row), fixed) for row in rows]
+        both = (*fixed, *places(table, tuple(sorted(table.LATE))))
+        late = late_rows(table, rows, writes)
+        tuples = [
+            without(to_tuple(row), fixed if key in late else both) for key, row in rows.items()
+        ]
         source = f"unnest({self._parameter(tuples, f'{table.TABLE}[]')})"
         match = " and ".join(f"t.{name} = u.{name}" for name in table.KEY)
         names = ", ".join(columns(table))
         if table is Run:
-            was = self._parameter([seqs[row.pk] for row in rows], "bigint[]")
+            was = self._parameter([writes.seqs[key] for key in rows], "bigint[]")
             source = f"rows from ({source}, unnest({was}))"
             names += ", seq_was"
             match += " and t.seq = u.seq_was"
-        sets = ", ".join(f"{name} = u.{name}" for name in changing(table))
+        sets = ", ".join(
+            f"{name} = coalesce(t.{name}, u.{name})" if name in table.LATE else f"{name} = u.{name}"
+            for name in changing(table)
+        )
         self._parts.append(
             f"upd_{table.TABLE} as (update {table.TABLE} t set {sets}"
             f" from {source} as u({names}) where {match} returning 1)"
@@ -84,6 +91,17 @@ class Saving:
             f"ins_{table.TABLE} as (insert into {table.TABLE}"
             f" select * from unnest({source}){on_conflict(table)})"
         )
+
+
+def late_rows(table: type[Row], rows: dict[Any, Row], writes: Writes) -> set[Any]:
+    """Keys of rows in which a late column is written now."""
+    was = writes.was.get(table, {})
+    return {
+        key
+        for key, row in rows.items()
+        for name in table.LATE
+        if key not in was or getattr(row, name) != getattr(was[key], name)
+    }
 
 
 def without(values: tuple[Any, ...], gone: tuple[int, ...]) -> tuple[Any, ...]:

@@ -38,7 +38,9 @@ def on_conflict(table: type[Row]) -> str:
 @cache
 def update(table: type[Row], names: tuple[str, ...]) -> str:
     """Update some columns of one row with `?` parameters: the columns, then the key."""
-    sets = ", ".join(f"{name} = ?" for name in names)
+    sets = ", ".join(
+        f"{name} = coalesce({name}, ?)" if name in table.LATE else f"{name} = ?" for name in names
+    )
     return f"update {table.TABLE} set {sets} where {by_key(table)}"
 
 

@@ -4,7 +4,7 @@ import msgspec
 
 from windlass.kernel.routing import fail, subflow_output
 from windlass.kernel.scopes import cancel_below
-from windlass.kernel.turn import Turn
+from windlass.kernel.turn import Turn, Visit
 from windlass.model.graph import Node
 from windlass.model.rows import Failure, Task
 from windlass.model.states import TaskState
@@ -16,7 +16,7 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
         container = msgspec.structs.replace(container, due_at=turn.now + node.timeout_ms)
         turn.set_timer(task.id, "timeout", turn.now + node.timeout_ms)
     turn.make_task(container)
-    turn.visits.append((task.id, turn.graph.starts[node.path]))
+    turn.visits += [Visit(task.id, path) for path in turn.graph.starts[node.path]]
 
 
 def timed_out(turn: Turn, task: Task) -> None:

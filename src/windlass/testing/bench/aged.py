@@ -47,7 +47,8 @@ def _statements(number: str, source: str) -> list[str]:
     run = ", ".join(given.get(column, "0") for column in columns)
     tasks = (
         f"select {given['id']} || '~n.' || s, {given['id']}, {given['id']}, 'n', 'call',"
-        " 'succeeded', 0, s, -1, 'local:noop', 0, 0, 1, 0, 0, null, 0, null, null, 0, 0, 0, 0, 0,"
+        " 'succeeded', 0, s, -1, 'local:noop', 0, 0, 1, 0, 0, null, 0, 0, null, null,"
+        " 0, 0, 0, 0, 0,"
         f" 'null', '{{}}', null, '', 1, 2, {_OLD_MS}, {_OLD_MS}, {_OLD_MS}"
     )
     steps = "(select 1 as s union all select 2 union all select 3) steps"

@@ -192,6 +192,9 @@ def kept_fixed(old: Row, new: Row) -> Row:
         for name in fixed(type(old))
         if getattr(old, name) != getattr(new, name)
     }
+    for name in type(old).LATE:
+        if getattr(old, name) is not None:
+            differing[name] = getattr(old, name)
     return replace(new, **differing) if differing else new
 
 

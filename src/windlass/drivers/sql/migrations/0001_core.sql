@@ -70,6 +70,7 @@ create table tasks (
     moves bigint not null,
     avoid text,
     edges_open bigint not null,
+    edges_fired bigint not null,
     wait_key text,
     due_at bigint,
     total bigint not null,
