@@ -207,7 +207,7 @@ def default(schema: dict[str, Any]) -> str:
     return f"`{msgspec.json.encode(schema['default']).decode()}`" if "default" in schema else ""
 
 
-def type_of(schema: dict[str, Any]) -> str:
+def type_of(schema: dict[str, Any] | bool) -> str:
     if not isinstance(schema, dict):
         return "anything"
     if "$ref" in schema:
@@ -252,7 +252,7 @@ CLIENT = """\
 `windlass.AsyncClient` look for a server and a token in this order:
 
 1. `--server` and `--token`, or the client's arguments
-2. `WINDLASS_URL` (then `SCHEDULER_BASE`) and `WINDLASS_TOKEN`
+2. `WINDLASS_URL` (then the older `WINDLASS_SERVER`, `SCHEDULER_BASE`) and `WINDLASS_TOKEN`
 3. the profile named by `WINDLASS_PROFILE`, or by `profile`, in `~/.config/windlass/config.toml`
    (`XDG_CONFIG_HOME` is heeded)
 4. `http://127.0.0.1:7700` and no token
@@ -268,8 +268,7 @@ url = "https://windlass.example.org"
 token = "wl_…"
 ```
 
-A worker also takes its server from `WINDLASS_URL` if `WINDLASS_SERVER` is not set; it reads no
-profile."""
+A worker reads the same variables, but no profile."""
 
 FIXED = """\
 ## Bounds
@@ -307,7 +306,7 @@ def setting_row(option: click.Option) -> tuple[str, str, str, str]:
 
 def extra_variables(name: str, variables: list[str]) -> list[str]:
     """Older names that the worker's settings understand besides click's."""
-    more = {"server": ["WINDLASS_URL", "REGISTRY_URL", "SCHEDULER_BASE"], "listen": ["WORKER_URL"]}
+    more = {"server": ["REGISTRY_URL", "SCHEDULER_BASE"], "listen": ["WORKER_URL"]}
     return [*variables, *more.get(name, [])]
 
 

@@ -231,13 +231,12 @@ def signal_not_seen(patch: Patch) -> None:
 
 @fault("the next node is not visited when the way there has a name of its own")
 def follow_up_visit_lost(patch: Patch) -> None:
-    right = routing.follow
+    right = routing.leave
 
-    def follow(turn: Turn, task: Task, edge: Edge) -> None:
-        if edge.on == "default":
-            right(turn, task, edge)
+    def leave(turn: Turn, task: Task, fired: Sequence[Edge]) -> None:
+        right(turn, task, [edge for edge in fired if edge.on == "default"])
 
-    patch.setattr(routing, "follow", follow)
+    patch.setattr(routing, "leave", leave)
 
 
 @fault("two starts with one key at the same moment make two runs")

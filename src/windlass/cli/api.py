@@ -8,6 +8,7 @@ import click
 
 from windlass.cli.texts import SHORT_ID, place_of, question_place
 from windlass.client import Client
+from windlass.client.shapes import Page
 from windlass.model.errors import Conflict, NotFound
 
 P = ParamSpec("P")
@@ -34,7 +35,23 @@ def json_option(command: Callable[P, T]) -> Callable[P, T]:
 
 
 def limit_option(command: Callable[P, T]) -> Callable[P, T]:
-    return click.option("--limit", default=50, show_default=True, help="At most so many.")(command)
+    return click.option(
+        "--limit",
+        type=click.IntRange(min=1),
+        default=50,
+        show_default=True,
+        help="At most so many.",
+    )(command)
+
+
+def first(limit: int, fetch: Callable[[int, str | int], Page[T]]) -> Page[T]:
+    """The first `limit` things of a list, over as many pages as the server makes of them."""
+    page = fetch(limit, "")
+    items = list(page.items)
+    while page.next is not None and len(items) < limit:
+        page = fetch(limit - len(items), page.next)
+        items += page.items
+    return Page(items=items, next=page.next)
 
 
 def wide_option(command: Callable[P, T]) -> Callable[P, T]:

@@ -72,8 +72,8 @@ def hint_for(error: Exception) -> str:
             return f"see `windlass run show {error.run.id}`, or try it again with `run retry`"
         case DefinitionError():
             return "edit it, and check it with `windlass flow validate FILE`"
-        case Unauthorized():
-            return "set WINDLASS_TOKEN, or ask an admin for one: `windlass token create NAME`"
+        case Unauthorized() if "send a token" in str(error):
+            return "set WINDLASS_TOKEN; an admin makes one with `windlass token create NAME`"
         case ServerError():
             return "the server's log says more"
         case Unreachable():
@@ -92,5 +92,7 @@ def hint_for(error: Exception) -> str:
 
 def _list_hint(text: str) -> str:
     """Where to look for what was not found."""
-    found = [command for word, command in LISTS.items() if text.startswith(f"no {word} ")]
+    found = [
+        command for word, command in LISTS.items() if text.startswith((f"no {word} ", f"{word} "))
+    ]
     return f"look at what is there: `{found[0]}`" if found else ""

@@ -1,6 +1,5 @@
 """`windlass flow`: publish definitions and look at them."""
 
-import importlib
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -9,11 +8,12 @@ import click
 
 from windlass.authoring import Flow
 from windlass.cli import output
-from windlass.cli.api import json_option, limit_option, wide_option, with_client
+from windlass.cli.api import first, json_option, limit_option, wide_option, with_client
 from windlass.cli.params import flow_version
 from windlass.cli.views import FLOW_FIELDS, flow_columns
 from windlass.client import Client
 from windlass.model.errors import BadRequest, DefinitionError, Problem
+from windlass.worker.modules import load_module
 
 
 @click.group()
@@ -67,7 +67,7 @@ def validate(client: Client, source: str, as_json: bool) -> None:
 @with_client
 def list_flows(client: Client, query: str, limit: int, wide: bool, as_json: bool) -> None:
     """List flows."""
-    found = client.flows(query, limit=limit)
+    found = first(limit, lambda some, cursor: client.flows(query, limit=some, cursor=cursor))
     hint = "no flows yet; publish one with `windlass flow push FILE`"
     if query:
         hint = f"no flow's name contains {query!r}"
@@ -120,14 +120,7 @@ def _object(value: object) -> dict[str, Any]:
 
 def _from_module(source: str) -> tuple[str, dict[str, Any]]:
     module_name, _, attribute = source.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name != module_name.split(".")[0]:
-            raise
-        raise BadRequest(f'there is no file and no module "{module_name}"') from error
-    found = getattr(module, attribute, None)
+    found = getattr(load_module(module_name), attribute, None)
     if not isinstance(found, Flow):
         raise BadRequest(f'"{source}" is not a Flow; write module:flow')
     return found.name, found.compile()

@@ -3,7 +3,14 @@
 import click
 
 from windlass.cli import output
-from windlass.cli.api import checkpoint_id, json_option, limit_option, wide_option, with_client
+from windlass.cli.api import (
+    checkpoint_id,
+    first,
+    json_option,
+    limit_option,
+    wide_option,
+    with_client,
+)
 from windlass.cli.params import read_value
 from windlass.cli.views import CHECKPOINT_FIELDS, checkpoint_columns
 from windlass.client import Client
@@ -43,7 +50,8 @@ def inbox() -> None:
 @with_client
 def list_checkpoints(client: Client, state: str, limit: int, wide: bool, as_json: bool) -> None:
     """List what waits."""
-    found = client.inbox(state="" if state == "all" else state, limit=limit)
+    wanted = "" if state == "all" else state
+    found = first(limit, lambda some, cursor: client.inbox(state=wanted, limit=some, cursor=cursor))
     columns = checkpoint_columns(found.items)
     hint = "nothing waits for you" if state == "open" else "there is none"
     output.show_rows(

@@ -21,14 +21,20 @@ def show_logs(handle: Run, task: str | None, *, as_json: bool) -> None:
         return
     telling = [item for item in found if item.log or item.state not in GOOD]
     for item in telling:
-        click.echo(f"{place_of(item.id)}  {state_text(item.state)}  {item.worker_id}", err=True)
-        if item.log:
-            click.echo(item.log.rstrip("\n"))
-        elif item.error is not None:
-            click.echo(item.error.message or item.error.kind)
+        if output.is_terminal():
+            click.echo(f"{state_text(item.state)}  {place_of(item.id)}  {item.worker_id}")
+        for line in text_of(item).splitlines():
+            click.echo(f"  {line}" if output.is_terminal() else f"{item.id}\t{line}")
     if not telling:
         which = "no such attempts" if not found else "its attempts logged nothing"
         click.echo(which, err=True)
+
+
+def text_of(attempt: AttemptInfo) -> str:
+    """What an attempt logged, and why it failed unless the log's last line says so already."""
+    log, error = (attempt.log or "").rstrip("\n"), attempt.error
+    said = "" if error is None else error.message or error.kind
+    return log if not said or log.endswith(said) else f"{log}\n{said}".lstrip("\n")
 
 
 def attempts_of(handle: Run) -> Iterator[AttemptInfo]:

@@ -63,7 +63,7 @@ def show_fields(item: object, fields: Sequence[str], *, as_json: bool) -> None:
     width = max(len(field) for field in fields)
     for field in fields:
         value = getattr(item, field)
-        if value not in (None, "", {}, []):
+        if value not in (None, "", {}, [], 0):
             shown = human(field, value) if is_terminal() else plain(field, value)
             click.echo(f"{field.ljust(width)}  {shown}" if is_terminal() else f"{field}\t{shown}")
 

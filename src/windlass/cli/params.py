@@ -28,7 +28,7 @@ def read_params(base: str, pairs: Iterable[str]) -> dict[str, Any]:
     """The parameters of a run: an object to begin with, then single ones over it."""
     params: object = read_value(base) if base else {}
     if not _is_object(params):
-        raise BadRequest("the input must be a JSON object")
+        raise BadRequest("""the input must be a JSON object; write '{"name": "value"}'""")
     merged = dict(params)
     for pair in pairs:
         path, value = _pair(pair)

@@ -28,6 +28,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     failed: dict[str, str]
     """Of each fan-out, what one of its failed branches said."""
     questions: list[CheckpointInfo]
+    why: str = ""
+    """What it waits for, if it has waited for a while."""
     stale: bool = False
 
 
@@ -43,7 +45,7 @@ class Line:
 
 def look(client: Client, run: str) -> Snapshot:
     """Ask the server where a run stands, without asking for every branch of a large fan-out."""
-    found = sorted(outline(client, run), key=lambda task: (task.created_at or 0, task.step))
+    found = sorted(outline(client, run), key=in_order)
     fans = {task.id for task in found if task.total and task.finished_at is None}
     running: Counter[str] = Counter()
     if fans:
@@ -73,6 +75,12 @@ def outline(client: Client, run: str) -> Iterator[TaskInfo]:
             # is the last of the characters that ids are made of.
             last = next((fan for fan in fans if str(cursor).startswith(f"{fan}~")), None)
             cursor = f"{last}~~" if last is not None else cursor
+
+
+def in_order(task: TaskInfo) -> list[int]:
+    """What sorts tasks by when they were reached, and items by their number."""
+    steps = (part.rpartition(".")[2] for part in place_of(task.id).split("~"))
+    return [int(step) if step.isdecimal() else 0 for step in steps]
 
 
 def inside(task_id: str, fans: Sequence[str]) -> bool:

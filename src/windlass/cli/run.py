@@ -4,6 +4,7 @@ import click
 
 from windlass.cli import output
 from windlass.cli.api import (
+    first,
     json_option,
     limit_option,
     page_url,
@@ -14,6 +15,7 @@ from windlass.cli.api import (
 )
 from windlass.cli.logs import show_logs
 from windlass.cli.params import flow_version, read_params, read_tags, read_value
+from windlass.cli.progress import in_order, outline
 from windlass.cli.texts import SHORT_ID, place_of
 from windlass.cli.views import RUN_FIELDS, TASK_FIELDS, run_columns, task_columns
 from windlass.cli.watch import outcome_code, watch_run
@@ -70,6 +72,8 @@ def start(
     as_json: bool,
 ) -> None:
     """Start a run of FLOW, or of FLOW@VERSION."""
+    if watch and wait:
+        raise click.UsageError("give --watch or --wait, not both")
     name, version = flow_version(flow)
     wait_s = seconds(wait) if wait else 0.0  # a slip here must not cost a run
     handle = client.start(
@@ -103,7 +107,7 @@ def start(
 @with_client
 def list_runs(client: Client, query: str, limit: int, wide: bool, as_json: bool) -> None:
     """List runs, newest first."""
-    found = client.runs(query, limit=limit)
+    found = first(limit, lambda some, cursor: client.runs(query, limit=some, cursor=cursor))
     columns = run_columns(found.items)
     hint = f"no runs match {query!r}" if query else "no runs yet; try `windlass run start FLOW`"
     output.show_rows(found.items, columns, RUN_FIELDS, as_json=as_json, wide=wide, empty=hint)
@@ -132,20 +136,29 @@ def watch(ctx: click.Context, client: Client, run_ref: str, as_json: bool) -> No
 
 @run.command()
 @click.argument("run_ref", metavar="RUN")
-@click.option("--state", default="", help="Only tasks in this state.")
+@click.option("--state", default="", help="Only tasks in these states: failed,running.")
 @limit_option
 @wide_option
 @json_option
 @with_client
 def tasks(client: Client, run_ref: str, state: str, limit: int, wide: bool, as_json: bool) -> None:
-    """List a run's tasks, by their place in it."""
+    """List a run's tasks, by their place in it.
+
+    On a terminal, fan-outs too long for the list are shown by their counts alone.
+    """
     handle = client.run(run_id(client, run_ref))
-    found = handle.tasks(state=state, limit=limit)
+    found = first(limit, lambda some, cursor: handle.tasks(state=state, limit=some, cursor=cursor))
     hint = f"no task of the run is {state}" if state else "no tasks yet"
-    output.show_rows(
-        found.items, task_columns(), TASK_FIELDS, as_json=as_json, wide=wide, empty=hint
-    )
-    output.say_more(found.next, limit)
+    items, left_out = found.items, False
+    if output.is_terminal() and not as_json:
+        left_out = found.next is not None and not state
+        items = sorted(outline(client, handle.id) if left_out else items, key=in_order)
+    output.show_rows(items, task_columns(), TASK_FIELDS, as_json=as_json, wide=wide, empty=hint)
+    if left_out:
+        hint = f"--state failed shows those that failed, --limit above {limit} all"
+        click.echo(f"the items of fan-outs are left out; {hint}", err=True)
+    else:
+        output.say_more(found.next, limit)
 
 
 @run.command()
@@ -239,6 +252,7 @@ def rerun(client: Client, run_ref: str, as_json: bool) -> None:
     """Start a new run with the same flow version and input."""
     fresh = client.run(run_id(client, run_ref)).rerun()
     output.show_json(fresh.info) if as_json else click.echo(fresh.id)
+    click.echo(f"follow it: windlass run watch {fresh.id}", err=True)
 
 
 @run.command()

@@ -12,7 +12,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 PORT = click.IntRange(0, 65535)
-PUSH_TOKEN_HELP = (
+SHOWN_TO_WORKERS = (
     "What push workers are shown, so that they know who calls: their own --push-token."
 )
 
@@ -43,7 +43,7 @@ def quiet_option(command: F) -> F:
 @setting("--db", default="./.windlass/dev.db", show_default=True, help="A file or a URL.")
 @lease_option
 @setting("--allow-scripts", is_flag=True, help="Let definitions run commands on this machine.")
-@setting("--push-token", default="", help=PUSH_TOKEN_HELP)
+@setting("--push-token", default="", help=SHOWN_TO_WORKERS)
 @setting("--no-example", is_flag=True, help="Do not publish and run the example flow.")
 @quiet_option
 def dev(
@@ -101,7 +101,7 @@ def dev(
     multiple=True,
     help="Networks or host patterns of push workers, as 10.0.0.0/8 or *.internal; repeatable.",
 )
-@setting("--push-token", default="", help=PUSH_TOKEN_HELP)
+@setting("--push-token", default="", help=SHOWN_TO_WORKERS)
 @quiet_option
 def server(
     host: str,

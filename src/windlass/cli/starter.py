@@ -3,6 +3,7 @@
 FLOW = """\
 # Greet everybody at once, ask a person, then send. Publish it with `windlass flow push greet.yaml`.
 start: greet
+on_failure: fail                  # a step that failed for good fails the run
 nodes:
   greet:
     kind: foreach

@@ -12,16 +12,18 @@ from windlass.cli import output
 from windlass.cli.progress import Snapshot, lines_of, look
 from windlass.cli.texts import SHORT_ID, state_text, style_of, took
 from windlass.client import Client
-from windlass.client.calls import get_run
+from windlass.client.calls import get_run, why
 from windlass.client.shapes import EventInfo, RunInfo
 from windlass.model.errors import Unavailable
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
 REFRESH_S = 0.25
 TICK_S = 1.0
 """How often the clock on the screen moves when nothing happens."""
+QUIET_S = 3.0
+"""When nothing has happened for so long, people wonder why."""
 
 
 def watch_run(client: Client, run: str, *, as_json: bool) -> RunInfo:
@@ -95,11 +97,16 @@ def _live(client: Client, run: str) -> None:
 
     follower = _Follower(client, run)
     snapshot = look(client, run)
+    moved_at = time.monotonic()
     with Live(_screen(snapshot), auto_refresh=False, transient=True) as live:
         while not follower.ended:
             if follower.changed.wait(TICK_S):
                 follower.changed.clear()
                 snapshot = _look_again(client, run, snapshot)
+                moved_at = time.monotonic()
+            elif time.monotonic() - moved_at >= QUIET_S and not snapshot.questions:
+                snapshot = _ask_why(client, run, snapshot)
+                moved_at = time.monotonic()
             live.update(_screen(snapshot), refresh=True)
             time.sleep(REFRESH_S)
         if follower.error is not None:
@@ -117,7 +124,16 @@ def _look_again(client: Client, run: str, before: Snapshot) -> Snapshot:
         return msgspec.structs.replace(before, stale=True)
 
 
-def _screen(snapshot: Snapshot) -> "Table":
+def _ask_why(client: Client, run: str, before: Snapshot) -> Snapshot:
+    try:
+        line = client.perform(why(run)).line
+    except Unavailable:
+        return msgspec.structs.replace(before, stale=True)
+    return msgspec.structs.replace(before, why=line, stale=False)
+
+
+def _screen(snapshot: Snapshot) -> "Group":
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
@@ -129,6 +145,7 @@ def _screen(snapshot: Snapshot) -> "Table":
     for line in lines_of(snapshot):
         name = Text.assemble((f"{line.icon} ", style_of(line.state)), line.name)
         table.add_row(name, line.progress, line.took, Text(line.note))
+    below = Text(snapshot.why, style="dim")
     if snapshot.stale:
-        table.add_row(Text("the server does not answer; trying again", style="yellow"))
-    return table
+        below = Text("the server does not answer; trying again", style="yellow")
+    return Group(table, below) if below else Group(table)

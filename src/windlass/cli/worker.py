@@ -7,7 +7,7 @@ import sys
 import click
 
 from windlass.cli import output
-from windlass.cli.api import json_option, limit_option, wide_option, with_client
+from windlass.cli.api import first, json_option, limit_option, wide_option, with_client
 from windlass.cli.settings import setting
 from windlass.cli.views import WORKER_FIELDS, worker_columns
 from windlass.client import Client
@@ -128,7 +128,7 @@ def start(
 @with_client
 def list_workers(client: Client, limit: int, wide: bool, as_json: bool) -> None:
     """List workers."""
-    found = client.workers(limit=limit)
+    found = first(limit, lambda some, cursor: client.workers(limit=some, cursor=cursor))
     hint = "no workers; start one with `windlass worker builtin`"
     output.show_rows(
         found.items, worker_columns(), WORKER_FIELDS, as_json=as_json, wide=wide, empty=hint

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import httpx
 import msgspec
 
+from windlass.client.problems import ServerError, error_of
+from windlass.model.errors import Unavailable, WindlassError
 from windlass.worker.backoff import Backoff
 from windlass.worker.link import worker_path
 from windlass.worker.settings import WorkerSettings
@@ -40,8 +42,10 @@ class Beacon:
         url: str,
         services: list[str],
         load: Callable[[], int],
+        refused: Callable[[WindlassError], None] = lambda error: None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
+        """`refused` hears, once, that the server will not have this worker as it is."""
         headers = {"User-Agent": "windlass-worker"}
         if settings.token:
             headers["Authorization"] = f"Bearer {settings.token}"
@@ -57,6 +61,8 @@ class Beacon:
         self._url = url
         self._services = services
         self._load = load
+        self._refused = refused
+        self._welcome = False
         self._known = False
         self._down = False
         self._backoff = Backoff(0.2, HEARTBEAT_S)
@@ -72,7 +78,8 @@ class Beacon:
         if self._thread.is_alive():
             self._thread.join(timeout=6.0)
         try:
-            self._http.delete(worker_path(self._id))
+            if self._welcome:
+                self._http.delete(worker_path(self._id))
         except httpx.HTTPError as error:
             log.warning("could not sign off: %s", error)
         self._http.close()
@@ -97,8 +104,14 @@ class Beacon:
         more = {"load": self._load(), "capacity": self._capacity}
         answer = self._http.post(REGISTER_PATH, json={**body, **more})
         if answer.status_code != 200:
-            log.warning("the server refuses the registration: %s", answer.text[:200])
+            error = error_of(answer.status_code, answer.content)
+            log.warning("the server refuses the registration: %s", error)
+            # Once welcome, it may be so again; before that, trying on would only hide the mistake.
+            if not self._welcome and not isinstance(error, Unavailable | ServerError):
+                self._stop.set()
+                self._refused(error)
             return False
+        self._welcome = True
         log.info("registered as %s", self._id)
         return True
 

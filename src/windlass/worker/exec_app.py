@@ -75,7 +75,11 @@ class ExecApp:
         if path == "/healthz":
             await _answer(send, 200, {"ok": True, "load": self.load()})
         elif not self._allowed(headers):
-            await _answer(send, 401, {"error": "a bearer token is needed"})
+            await _answer(
+                send,
+                401,
+                {"error": "this worker wants a token; start the server with the same --push-token"},
+            )
         elif kind not in ("exec", "cancel") or not name:
             await _answer(send, 404, {"error": f"nothing at {path}; POST /exec/<service>"})
         elif scope["method"] != "POST":

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import anyio
 import uvicorn
 
+from windlass.model.errors import WindlassError
 from windlass.worker.beacon import Beacon
 from windlass.worker.context import Stop
 from windlass.worker.exec_app import ExecApp
@@ -41,7 +42,7 @@ class PushServer:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Serve until `stop`, then let running calls end."""
+        """Serve until `stop`, then let running calls end; raises if the server refuses us."""
         settings = self._settings
         listening = bind(settings.listen)
         self.url = reachable_url(settings.listen, listening)
@@ -49,7 +50,14 @@ class PushServer:
         server = _Server(
             uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none")
         )
-        beacon = Beacon(settings, self.url, sorted(self._worker.services), app.load)
+        refusals: list[WindlassError] = []
+
+        def refused(error: WindlassError) -> None:
+            refusals.append(error)
+            loop.call_soon_threadsafe(self.stop)
+
+        loop = asyncio.get_running_loop()
+        beacon = Beacon(settings, self.url, sorted(self._worker.services), app.load, refused)
         async with anyio.create_task_group() as group:
             group.start_soon(server.serve, [listening])
             beacon.start()
@@ -59,6 +67,8 @@ class PushServer:
             await asyncio.to_thread(beacon.stop)
             await self._drain(app, settings.drain_s)
             server.should_exit = True
+        if refusals:
+            raise refusals[0]
 
     async def _drain(self, app: ExecApp, drain_s: float) -> None:
         with anyio.move_on_after(drain_s):

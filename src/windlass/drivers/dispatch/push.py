@@ -158,6 +158,9 @@ class PushDispatcher:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             text = f"{worker_id} answered {response.status_code} without JSON for {service}"
             raise AttemptError(Failure("unreachable", text)) from error
+        if response.status_code in (401, 403):
+            text = f"{worker_id} does not accept this server's token; see --push-token"
+            raise AttemptError(Failure("unreachable", text))
         if reply.error:
             kind = reply.kind if reply.kind in ("failed", "fatal", "timeout") else "failed"
             raise AttemptError(Failure(kind, reply.error, retry_after_ms=reply.retry_after_ms))
