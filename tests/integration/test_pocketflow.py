@@ -327,6 +327,12 @@ def test_a_push_worker_elsewhere_is_refused(pocket: Pocket) -> None:
     assert "--push-allow" in answer.json()["error"]
 
 
+def test_options_is_answered_and_other_methods_are_refused(pocket: Pocket) -> None:
+    answer = pocket.http.options(pocket.prefix + "/tasks")
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert pocket.http.put(pocket.prefix + "/tasks").status_code == 405
+
+
 def test_without_a_token_nothing_is_told(pocket: Pocket) -> None:
     with httpx.Client(base_url=pocket.http.base_url) as stranger:
         for method, path in (("GET", "/tasks"), ("POST", "/queue/poll"), ("GET", "/flows")):

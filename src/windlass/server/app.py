@@ -54,6 +54,8 @@ async def no_such_path(request: Request, error: Exception) -> Response:
 
 
 async def no_such_method(request: Request, error: Exception) -> Response:
+    if request.method == "OPTIONS":
+        return Response(status_code=204, headers=getattr(error, "headers", None))
     text = f"{request.url.path} does not take {request.method}; see /api/v1/openapi.json"
     return problem(WrongMethod(text))
 

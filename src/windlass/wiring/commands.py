@@ -133,6 +133,7 @@ async def serving(system: System, bound: socket.socket) -> AsyncGenerator["async
         log_level="warning",
         access_log=False,
         lifespan="off",
+        server_header=False,
         timeout_graceful_shutdown=5,
         http="httptools",
     )
