@@ -216,7 +216,6 @@ async def test_named_queries(store: Store) -> None:
     assert await store.query("count_queues") == [{"queue": "pull:q", "n": 2, "oldest": 5}]
     assert await store.query("count_held") == [{"worker_id": "w", "n": 2}]
     assert await store.query("next_due") == [{"due_at": 22}]
-    assert await store.query("next_lease") == [{"lease_until": 40}]
     assert await store.query("flow_versions", flow_ids=["f", "g"]) == [
         {"flow_id": "f", "n": 2, "latest": 3}
     ]
@@ -257,7 +256,6 @@ async def test_the_target_of_a_run_is_found_by_id_or_newest_name(store: Store) -
 
 async def test_queries_on_an_empty_database(store: Store) -> None:
     assert await store.query("next_due") == [{"due_at": None}]
-    assert await store.query("next_lease") == [{"lease_until": None}]
     assert await store.query("count_runs") == await store.query("count_queues") == []
 
 

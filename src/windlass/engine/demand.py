@@ -124,9 +124,6 @@ class Demands:
         """Nothing is known to be empty any more: another process may have queued tasks."""
         self._empty.clear()
 
-    def is_empty(self, queue: str) -> bool:
-        return queue in self._empty
-
     def match(self, tasks: Sequence[Task]) -> Matches:
         """Give each task to the demand with the most room; away from the worker it failed on."""
         matches = Matches([], [])

@@ -18,8 +18,6 @@ class Feed:
         self.timers = asyncio.Event()
         self.timers_due_at: int | None = None
         """When the earliest timer is due that the timer loop has not been told about."""
-        self.news = asyncio.Event()
-        """Set on every commit that moved a run."""
         self.stopped_attempts: list[Attempt] = []
         """Attempts that were asked to stop or lost their task, for holders in this process."""
         self.stops = asyncio.Event()
@@ -35,8 +33,6 @@ class Feed:
                     waiter.set()
                 if run.state in RUN_ENDED:
                     self._tell_end(run)
-            if table.get(Run):
-                self.news.set()
         self._note_timers(writes)
         self._note_stops(writes)
 
@@ -93,4 +89,3 @@ class Feed:
             for waiter in waiters:
                 waiter.set()
         self.timers.set()
-        self.news.set()

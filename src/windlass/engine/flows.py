@@ -6,6 +6,7 @@ import msgspec
 
 from windlass.dialects.flow import compile_flow
 from windlass.engine.engine import Engine
+from windlass.kernel.expressions import refs_of
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.graph import Graph, Ref, Root
 from windlass.model.rows import Flow, Json, Version
@@ -139,6 +140,7 @@ def params_used(graph: Graph) -> list[str]:
     for node in graph.nodes.values():
         refs: list[Any] = [node.delay, node.signal, node.wait_timeout]
         refs += node.input.values() if isinstance(node.input, dict) else [node.input]
+        refs += [ref for case in node.cases for ref in refs_of(case.when)]
         for ref in refs:
             if isinstance(ref, Ref) and ref.root is Root.PARAMS and ref.path:
                 names[str(ref.path[0])] = None

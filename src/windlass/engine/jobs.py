@@ -1,7 +1,7 @@
 """Jobs: what waits to be decided and committed, each with the caller who waits for it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from windlass.engine.demand import Demand
@@ -129,4 +129,3 @@ class ClaimJob(Job):
 
 
 AnyJob = Job | StartJob | WriteJob
-Listener = Callable[[Any], None]

@@ -28,10 +28,6 @@ def next_due(db: MemoryDatabase) -> Found:
     return [{"due_at": min((t.due_at for t in db.table(Timer).values()), default=None)}]
 
 
-def next_lease(db: MemoryDatabase) -> Found:
-    return [{"lease_until": min((a.lease_until for a in db.live_attempts), default=None)}]
-
-
 def count_runs(db: MemoryDatabase) -> Found:
     counts = Counter(str(run.state) for run in db.table(Run).values())
     return [{"state": state, "n": n} for state, n in counts.items()]
@@ -88,7 +84,6 @@ QUERIES: dict[str, Callable[..., Found]] = {
     query.__name__: query
     for query in (
         next_due,
-        next_lease,
         count_runs,
         count_queues,
         count_held,

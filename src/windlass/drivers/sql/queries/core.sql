@@ -41,10 +41,6 @@ select id from runs where id = any(:ids) order by id for update;
 -- When the next timer is due.
 select min(due_at) as due_at from timers;
 
--- name: next_lease
--- When the next lease runs out.
-select min(lease_until) as lease_until from attempts where state in ('claimed', 'running');
-
 -- name: count_runs
 -- Runs by state.
 select state, count(*) as n from runs group by state;
