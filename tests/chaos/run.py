@@ -7,6 +7,8 @@ short one. Everything talks to loopback only and stops by itself.
 """
 
 import argparse
+import contextlib
+import itertools
 import json
 import os
 import random
@@ -30,6 +32,7 @@ from windlass.testing.servers import PostgresServer, postgres
 
 TOKEN = "chaos-token"
 CALM_S = 60.0
+_STARTERS = 4
 HERE = Path(__file__).parents[2]
 
 
@@ -162,27 +165,43 @@ class Load:
         self.runs_max = runs_max
         self.ids: list[str] = []
         self.refused: Counter[str] = Counter()
+        self._numbers = itertools.count(1)
 
     def run(self, until: float) -> None:
-        number = 0
-        pause = max(0.0, (until - time.monotonic()) / self.runs_max * 0.9)
-        while time.monotonic() < until and len(self.ids) < self.runs_max:
-            number += 1
-            server = self.world.servers[number % 2]
-            body = {"flow": "chaos", "params": {"n": number, "items": [1, 2, 3]}}
-            headers = {"Authorization": f"Bearer {TOKEN}", "Idempotency-Key": f"run-{number}"}
-            for _ in range(20):
-                try:
-                    url = f"{server.url}/api/v1/runs"
-                    answer = httpx.post(url, json=body, headers=headers, timeout=10)
-                    if answer.status_code == 202:
-                        self.ids.append(answer.json()["id"])
-                        break
-                    self.refused[str(answer.status_code)] += 1
-                except httpx.HTTPError as error:
-                    self.refused[type(error).__name__] += 1
-                time.sleep(0.3)
-            time.sleep(pause)
+        """Start runs from a few threads, spread over the time there is."""
+        pause = max(0.0, (until - time.monotonic()) / self.runs_max * _STARTERS * 0.6)
+        threads = [
+            threading.Thread(target=self._start, args=(until, pause)) for _ in range(_STARTERS)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _start(self, until: float, pause: float) -> None:
+        with httpx.Client(timeout=10) as http:
+            while time.monotonic() < until:
+                number = next(self._numbers)
+                if number > self.runs_max:
+                    return
+                self._start_one(http, number)
+                time.sleep(pause)
+
+    def _start_one(self, http: httpx.Client, number: int) -> None:
+        """Ask one server and then the other until the start is acknowledged, under one key."""
+        body = {"flow": "chaos", "params": {"n": number, "items": [1, 2, 3]}}
+        headers = {"Authorization": f"Bearer {TOKEN}", "Idempotency-Key": f"run-{number}"}
+        for attempt in range(40):
+            server = self.world.servers[(number + attempt) % 2]
+            try:
+                answer = http.post(f"{server.url}/api/v1/runs", json=body, headers=headers)
+                if answer.status_code == 202:
+                    self.ids.append(answer.json()["id"])
+                    return
+                self.refused[str(answer.status_code)] += 1
+            except httpx.HTTPError as error:
+                self.refused[type(error).__name__] += 1
+            time.sleep(0.2)
 
 
 def publish(server: ServerProcess) -> None:
@@ -195,10 +214,13 @@ def publish(server: ServerProcess) -> None:
     answer.raise_for_status()
 
 
-def rage(seconds: float, runs: int, seed: int) -> dict[str, Any]:
-    """A whole experiment; returns its report."""
-    with tempfile.TemporaryDirectory() as name, postgres(durable=True) as database:
-        world = World(Path(os.environ.get("CHAOS_FOLDER", name)), database, seed)
+def rage(seconds: float, runs: int, seed: int, keep: Path | None = None) -> dict[str, Any]:
+    """A whole experiment; returns its report. `keep` is where logs and effects stay."""
+    with contextlib.ExitStack() as stack:
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
+        database = stack.enter_context(postgres(durable=True))
+        world = World(folder, database, seed)
         with started(*world.servers, *world.workers):
             publish(world.servers[0])
             load = Load(world, runs)
@@ -263,10 +285,11 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--runs", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--report", default="")
+    parser.add_argument("--report", default="", help="where to write the report")
+    parser.add_argument("--keep", type=Path, default=None, help="a folder for logs and effects")
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4))
-    report = rage(options.seconds, options.runs, seed)
+    report = rage(options.seconds, options.runs, seed, options.keep)
     text = json.dumps(report, indent=2)
     print(text)
     if options.report:

@@ -42,6 +42,8 @@ _LOST = (
     OSError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    # What a pooled connection says that the server closed while it was being given back.
+    asyncpg.InternalClientError,
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
