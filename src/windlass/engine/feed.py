@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Callable
 from typing import cast
 
 from windlass.model.rows import Attempt, Event, Run, Timer
@@ -18,9 +19,9 @@ class Feed:
         self.timers = asyncio.Event()
         self.timers_due_at: int | None = None
         """When the earliest timer is due that the timer loop has not been told about."""
-        self.stopped_attempts: list[Attempt] = []
-        """Attempts that were asked to stop or lost their task, for holders in this process."""
-        self.stops = asyncio.Event()
+        self.on_stop: list[Callable[[str], None]] = []
+        """Told of attempts that were asked to stop or lost their task, by holders in this
+        process."""
         self.counts: dict[str, int] = {}
 
     def committed(self, writes: Writes) -> None:
@@ -47,9 +48,8 @@ class Feed:
     def _note_stops(self, writes: Writes) -> None:
         for attempt in cast("dict[str, Attempt]", writes.changed.get(Attempt, {})).values():
             if attempt.cancel_at is not None or attempt.state in ("cancelled", "timed_out", "lost"):
-                self.stopped_attempts.append(attempt)
-        if self.stopped_attempts:
-            self.stops.set()
+                for tell in self.on_stop:
+                    tell(attempt.id)
 
     def _tell_end(self, run: Run) -> None:
         for waiter in self._ends.pop(run.id, ()):

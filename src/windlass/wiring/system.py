@@ -71,7 +71,7 @@ class System:
         self._spawn(run_forever(Leases(self.engine)))
         self.control = Control(self.engine, self._local_queues(local))
         self._spawn(run_forever(self.control))
-        self._spawn(self._pass_on_stops())
+        self.engine.feed.on_stop.append(self._stop_attempt)
         self._run(Runner(self.attempts, self.engine.name, local, _LOCAL_SLOTS))
         if self.options.allow_scripts:
             scripts = {"script:script": run_script}
@@ -112,18 +112,12 @@ class System:
         if self.push is not None:
             self.push.changed.set()
 
-    async def _pass_on_stops(self) -> None:
-        """Tell dispatchers here of attempts that were cancelled or timed out, at once."""
-        feed = self.engine.feed
-        while True:
-            await feed.stops.wait()
-            feed.stops.clear()
-            stopped, feed.stopped_attempts = feed.stopped_attempts, []
-            for attempt in stopped:
-                for runner in self.runners:
-                    runner.stop(attempt.id)
-                if self.push is not None:
-                    self.push.stop_attempt(attempt.id)
+    def _stop_attempt(self, attempt_id: str) -> None:
+        """Stop an attempt that was cancelled or timed out, if it is executed from here."""
+        for runner in self.runners:
+            runner.stop(attempt_id)
+        if self.push is not None:
+            self.push.stop_attempt(attempt_id)
 
 
 def builtin_functions(*, services: bool) -> dict[str, Execute]:
