@@ -11,13 +11,18 @@ BIN := .venv/bin
 UV := $(or $(shell command -v uv),.bootstrap/bin/uv)
 UV_READY := $(if $(filter .bootstrap/%,$(UV)),$(UV))
 STAMP := .venv/.ready
+UI := src/windlass/server/ui_dist/index.html
+UI_READY := ui/node_modules/.ready
+UI_FILES := $(shell find ui/src ui/scripts ui/index.html ui/vite.config.ts -type f 2>/dev/null)
+# A wheel brings the UI along; a checkout without Node works, and its server says what is missing.
+UI_BUILT := $(if $(shell command -v npm),$(UI))
 
-.PHONY: help setup setup-tests dev check format test test-all bench simulate chaos lock
+.PHONY: help setup setup-tests ui ui-test ui-types dev check format test test-all bench simulate chaos lock
 
 help: ## Show these verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(STAMP) ## Create .venv with the locked packages
+setup: $(STAMP) $(UI_BUILT) ## Create .venv with the locked packages
 
 .bootstrap/bin/uv:
 	$(PYTHON) -m venv .bootstrap
@@ -28,6 +33,24 @@ $(STAMP): requirements.lock pyproject.toml | $(UV_READY)
 	$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	touch $@
+
+$(UI_READY): ui/package-lock.json ui/package.json
+	cd ui && npm ci --silent --no-audit --no-fund
+	touch $@
+
+$(UI): $(UI_READY) $(UI_FILES)
+	cd ui && npm run --silent build
+	touch $@
+
+ui: $(UI) ## Build the web UI into the package
+
+ui-test: $(UI) $(STAMP) ## Check the web UI's types, limits and unit tests
+	$(BIN)/python ui/scripts/openapi.py --check
+	cd ui && npm run --silent types:check && npm run --silent typecheck && npm run --silent limits && npm test --silent
+
+ui-types: $(UI_READY) $(STAMP) ## Generate the web UI's types after a change of the API
+	$(BIN)/python ui/scripts/openapi.py
+	cd ui && npm run --silent types
 
 setup-tests: setup ## Make PostgreSQL, NATS, Redis and Chromium available to the tests
 	$(BIN)/python -m windlass.testing.servers
@@ -61,7 +84,7 @@ format: setup ## Format the code and apply safe fixes
 test: setup ## Run the unit and property tests
 	$(BIN)/pytest $(wildcard tests/unit tests/property)
 
-test-all: setup setup-tests check ## Check, then run every test
+test-all: setup setup-tests check $(if $(UI_BUILT),ui-test) ## Check, then run every test
 	$(BIN)/pytest tests
 
 bench: setup ## Measure throughput and latency

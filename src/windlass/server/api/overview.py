@@ -136,7 +136,10 @@ async def stats(request: Request) -> Response:
             QueueStats(queue=row["queue"], tasks=row["n"], oldest_ms=now - (row["oldest"] or now))
             for row in queues
         ],
-        workers=Counter(state_of(engine, worker) for worker in workers),
+        # A control plane keeps a row among the workers, but takes no work from others.
+        workers=Counter(
+            state_of(engine, worker) for worker in workers if worker.transport != "control"
+        ),
         inbox=await engine.store.count(Checkpoint, [Cond("state", "=", "open")]),
     )
     return reply(view)

@@ -1,0 +1,105 @@
+"""A real server on SQLite with the built UI, and Debian's Chromium to look at it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from windlass.server.ui import DIST
+from windlass.testing.processes import Process, ServerProcess, started, wait_until, worker_process
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGS = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+class Site:
+    """A served UI, a worker that can be killed, and the API beside it."""
+
+    def __init__(self, server: ServerProcess, worker: Process) -> None:
+        self.server = server
+        self.worker = worker
+        self.http = httpx.Client(base_url=server.url, timeout=60)
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    def push(self, name: str, definition: object) -> None:
+        answer = self.http.post(f"/api/v1/flows/{name}/versions", json={"definition": definition})
+        assert answer.status_code in (200, 201), answer.text
+
+    def start(self, flow: str, params: dict[str, object] | None = None) -> str:
+        answer = self.http.post("/api/v1/runs", json={"flow": flow, "params": params or {}})
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["id"])
+
+    def run(self, run_id: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.http.get(f"/api/v1/runs/{run_id}").json()
+        return found
+
+    def wait(self, run_id: str, state: str) -> None:
+        wait_until(lambda: self.run(run_id)["state"] == state)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM.exists():
+        pytest.skip("no /usr/bin/chromium; make setup-tests installs it")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), chromium_sandbox=False, args=ARGS
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The server without tokens, as `windlass dev` runs it, with a worker of its own."""
+    if not (DIST / "index.html").exists():
+        pytest.skip("the UI is not built; make ui builds it")
+    folder = tmp_path_factory.mktemp("site")
+    log = folder / "processes.log"
+    server = ServerProcess(
+        f"sqlite:///{folder / 'windlass.db'}", "--no-auth", "--lease-s", "3", log=log
+    )
+    worker = worker_process("builtin", server.url, "pull", "--id", "w-one", log=log)
+    with started(server):
+        worker.start()
+        found = Site(server, worker)
+        wait_until(lambda: found.http.get("/api/v1/workers").json()["items"])
+        yield found
+        if worker.alive:
+            worker.stop()
+        found.http.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    made = browser.new_context(
+        viewport={"width": 1440, "height": 900}, locale="en-GB", timezone_id="UTC"
+    )
+    made.set_default_timeout(15_000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A page that fails its test when the console shows an error the test did not ask for."""
+    made = context.new_page()
+    errors: list[str] = []
+    made.on("pageerror", lambda error: errors.append(str(error)))
+    yield made
+    assert not errors, errors

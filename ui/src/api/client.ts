@@ -1,0 +1,117 @@
+/** Talks to the server: one place for the address, the token and errors. */
+import type { Problem } from './types'
+
+const TOKEN_KEY = 'windlass.token'
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly title: string,
+    readonly detail: string,
+    readonly problems: Problem[] = [],
+  ) {
+    super(detail || title)
+  }
+}
+
+type Listener = () => void
+const listeners = new Set<Listener>()
+
+/** What the whole page has to know about the server: does it want a token, is it able to act. */
+export interface Health {
+  signedOut: boolean
+  offline: string
+}
+let health: Health = { signedOut: false, offline: '' }
+
+export function getHealth(): Health {
+  return health
+}
+
+export function onHealth(listener: Listener): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function setHealth(change: Partial<Health>): void {
+  const next = { ...health, ...change }
+  if (next.signedOut === health.signedOut && next.offline === health.offline) return
+  health = next
+  listeners.forEach((listener) => listener())
+}
+
+export function getToken(): string {
+  return sessionStorage.getItem(TOKEN_KEY) ?? ''
+}
+
+export function setToken(token: string): void {
+  if (token) sessionStorage.setItem(TOKEN_KEY, token)
+  else sessionStorage.removeItem(TOKEN_KEY)
+  setHealth({ signedOut: !token })
+}
+
+export function signOut(): void {
+  setToken('')
+}
+
+export function needSignIn(): void {
+  setHealth({ signedOut: true })
+}
+
+/** An address below the page's base, whatever prefix it is served under. */
+export function address(path: string): string {
+  return new URL(`api/v1/${path}`, document.baseURI).toString()
+}
+
+export interface Send {
+  method?: string
+  body?: unknown
+  yaml?: string
+  query?: Record<string, string | number | undefined>
+  signal?: AbortSignal
+}
+
+export async function call<T>(path: string, send: Send = {}): Promise<T> {
+  const url = new URL(address(path))
+  for (const [name, value] of Object.entries(send.query ?? {})) {
+    if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
+  }
+  const headers: Record<string, string> = { Accept: 'application/json' }
+  const token = getToken()
+  if (token) headers.Authorization = `Bearer ${token}`
+  let body: string | undefined
+  if (send.yaml !== undefined) {
+    headers['Content-Type'] = 'application/yaml'
+    body = send.yaml
+  } else if (send.body !== undefined) {
+    headers['Content-Type'] = 'application/json'
+    body = JSON.stringify(send.body)
+  }
+  const method = send.method ?? (body === undefined ? 'GET' : 'POST')
+  let answer: Response
+  try {
+    answer = await fetch(url, { method, headers, body, signal: send.signal })
+  } catch (error) {
+    if (send.signal?.aborted) throw error
+    setHealth({ offline: 'The server does not answer.' })
+    throw new ApiError(0, 'No answer', 'The server does not answer.')
+  }
+  if (!answer.ok) throw await refusal(answer)
+  // Reads work without a control plane, so only an action that went through clears the banner.
+  if (method !== 'GET' || health.offline === 'The server does not answer.') setHealth({ offline: '' })
+  return (await answer.json()) as T
+}
+
+async function refusal(answer: Response): Promise<ApiError> {
+  const text = await answer.text()
+  let error = new ApiError(answer.status, answer.statusText, text)
+  try {
+    const body = JSON.parse(text) as { title?: string; detail?: string; problems?: Problem[] }
+    error = new ApiError(answer.status, body.title ?? '', body.detail ?? '', body.problems ?? [])
+  } catch {
+    // Not one of ours (a proxy, perhaps): the text itself is the best we have.
+  }
+  if (error.status === 401) setHealth({ signedOut: true })
+  if (error.status === 503) setHealth({ offline: error.detail })
+  return error
+}

@@ -1,0 +1,135 @@
+/** The queries of the pages, keyed so that live news can find what they change. */
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
+
+import { call } from './client'
+import type {
+  Attempt,
+  Bulk,
+  Checkpoint,
+  Flow,
+  Info,
+  Outline,
+  Page,
+  Run,
+  RunEvent,
+  Stats,
+  Task,
+  Token,
+  Version,
+  Why,
+  Worker,
+} from './types'
+
+const enc = encodeURIComponent
+
+export const infoQuery = queryOptions({
+  queryKey: ['info'],
+  queryFn: ({ signal }) => call<Info>('info', { signal }),
+  staleTime: Infinity,
+})
+
+export const statsQuery = (window: string) =>
+  queryOptions({
+    queryKey: ['stats', window],
+    queryFn: ({ signal }) => call<Stats>('stats', { query: { window }, signal }),
+    placeholderData: keepPreviousData,
+  })
+
+export const runsQuery = (q: string) =>
+  infiniteQueryOptions({
+    queryKey: ['runs', q],
+    queryFn: ({ pageParam, signal }) =>
+      call<Page<Run>>('runs', { query: { q, cursor: pageParam, limit: 100 }, signal }),
+    initialPageParam: '',
+    getNextPageParam: (page) => (page.next ? String(page.next) : undefined),
+    placeholderData: keepPreviousData,
+  })
+
+export const matchedQuery = (q: string) =>
+  queryOptions({
+    queryKey: ['matched', q],
+    queryFn: () => call<Bulk>('runs/bulk', { body: { action: 'cancel', q, dryRun: true } }),
+    enabled: q.trim() !== '',
+    retry: false,
+  })
+
+export const runQuery = (id: string) =>
+  queryOptions({ queryKey: ['run', id], queryFn: ({ signal }) => call<Run>(`runs/${enc(id)}`, { signal }) })
+
+export const outlineQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['outline', id],
+    queryFn: ({ signal }) => call<Outline>(`runs/${enc(id)}/outline`, { signal }),
+    staleTime: Infinity,
+    gcTime: 0,
+  })
+
+export const whyQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['why', id],
+    queryFn: ({ signal }) => call<Why>(`runs/${enc(id)}/why`, { signal }),
+  })
+
+export const taskQuery = (run: string, task: string) =>
+  queryOptions({
+    queryKey: ['task', run, task],
+    queryFn: ({ signal }) => call<Task>(`runs/${enc(run)}/tasks/${enc(task)}`, { signal }),
+  })
+
+export const attemptsQuery = (run: string, task: string) =>
+  queryOptions({
+    queryKey: ['attempts', run, task],
+    queryFn: ({ signal }) =>
+      call<Page<Attempt>>(`runs/${enc(run)}/attempts`, { query: { task, limit: 200 }, signal }),
+  })
+
+export const eventsPage = (run: string, after: number, limit: number) =>
+  call<Page<RunEvent>>(`runs/${enc(run)}/events`, { query: { after, limit } })
+
+export const flowsQuery = (q: string) =>
+  queryOptions({
+    queryKey: ['flows', q],
+    queryFn: ({ signal }) => call<Page<Flow>>('flows', { query: { q, limit: 500 }, signal }),
+    placeholderData: keepPreviousData,
+  })
+
+export const versionsQuery = (flow: string) =>
+  queryOptions({
+    queryKey: ['versions', flow],
+    queryFn: ({ signal }) =>
+      call<Page<Version>>(`flows/${enc(flow)}/versions`, { query: { limit: 200 }, signal }),
+  })
+
+export const versionQuery = (flow: string, version: number) =>
+  queryOptions({
+    queryKey: ['version', flow, version],
+    queryFn: ({ signal }) => call<Version>(`flows/${enc(flow)}/versions/${version}`, { signal }),
+    staleTime: Infinity,
+    enabled: version > 0,
+  })
+
+export const inboxQuery = (state: string) =>
+  queryOptions({
+    queryKey: ['checkpoints', state],
+    queryFn: ({ signal }) =>
+      call<Page<Checkpoint>>('checkpoints', { query: { state, limit: 200 }, signal }),
+    placeholderData: keepPreviousData,
+  })
+
+export const checkpointQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['checkpoint', id],
+    queryFn: ({ signal }) => call<Checkpoint>(`checkpoints/${enc(id)}`, { signal }),
+  })
+
+export const workersQuery = queryOptions({
+  queryKey: ['workers'],
+  queryFn: ({ signal }) => call<Page<Worker>>('workers', { query: { limit: 500 }, signal }),
+  refetchInterval: 15_000,
+})
+
+export const tokensQuery = queryOptions({
+  queryKey: ['tokens'],
+  queryFn: ({ signal }) => call<Page<Token>>('tokens', { signal }),
+  retry: false,
+})

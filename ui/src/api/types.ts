@@ -1,0 +1,56 @@
+/** The server's views under short names; the shapes are generated from its OpenAPI document. */
+import type { components } from './schema'
+
+type Schemas = components['schemas']
+
+export type Run = Schemas['RunView']
+export type Task = Schemas['TaskView']
+export type Attempt = Schemas['AttemptView']
+export type RunEvent = Schemas['EventView']
+export type Flow = Schemas['FlowView']
+export type Version = Schemas['VersionView']
+export type Checkpoint = Schemas['CheckpointView']
+export type Worker = Schemas['WorkerView']
+export type Token = Schemas['TokenView']
+export type Info = Schemas['InfoView']
+export type Why = Schemas['WhyView']
+export type Stats = Schemas['StatsView']
+export type Outline = Schemas['OutlineView']
+export type Bulk = Schemas['BulkView']
+export type Retry = Schemas['RetryView']
+export type Started = Schemas['StartedView']
+export type Valid = Schemas['ValidView']
+export type Published = Schemas['PublishedView']
+export type Problem = Schemas['Problem']
+
+export interface Page<T> {
+  items: T[]
+  next?: string | number | null
+}
+
+export interface Failure {
+  kind: string
+  message: string
+  node?: string
+}
+
+export const RUN_STATES = [
+  'queued',
+  'running',
+  'waiting',
+  'cancelling',
+  'succeeded',
+  'failed',
+  'cancelled',
+] as const
+
+const ENDED = new Set(['succeeded', 'failed', 'cancelled', 'skipped', 'superseded', 'timed_out', 'lost'])
+
+export function hasEnded(state: string): boolean {
+  return ENDED.has(state)
+}
+
+export function failureOf(error: unknown): Failure | null {
+  if (typeof error !== 'object' || error === null || !('message' in error)) return null
+  return error as Failure
+}

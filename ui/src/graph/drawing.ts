@@ -1,0 +1,77 @@
+/** From a flow's graph and a run's state to the boxes a page draws. */
+import type { RunModel } from '@/live/model'
+
+import type { FlowGraph, GraphNode } from './definition'
+import type { Box, Wire } from './layout'
+import { foldedText, type NodeState, overlay } from './overlay'
+
+export interface Cell {
+  id: string
+  name: string
+  kind: string
+  detail: string
+  group: boolean
+  start: boolean
+  state: string
+  task: string
+  failedTask: string
+  folded: string
+  visits: number
+  error: string
+  foldable: boolean
+  open: boolean
+}
+
+export interface Drawing {
+  cells: Map<string, Cell>
+  boxes: Box[]
+  wires: Wire[]
+  labels: string[]
+  /** Changes exactly when boxes or wires do. */
+  key: string
+}
+
+const SIZE = { width: 190, height: 62 }
+const BRANCH = { width: 120, height: 40 }
+
+export function drawingOf(graph: FlowGraph, model: RunModel | undefined, open: ReadonlySet<string>): Drawing {
+  const states = overlay(graph, model)
+  const cells = new Map<string, Cell>()
+  const boxes: Box[] = []
+  for (const node of graph.nodes) {
+    const state = states.get(node.path) as NodeState
+    const fan = state.task !== null && state.total > 0
+    const unfolded = fan && open.has(node.path)
+    cells.set(node.path, cellOf(node, state, fan, unfolded))
+    boxes.push({ id: node.path, parent: node.parent, ...SIZE, group: node.group || unfolded })
+    if (unfolded && model) addBranches(cells, boxes, node, state, model)
+  }
+  const wires = graph.edges.map(({ from, to }) => ({ from, to }))
+  const key = `${boxes.map((box) => `${box.id}${box.group ? '+' : ''}`).join('|')}#${wires.length}`
+  return { cells, boxes, wires, labels: graph.edges.map((edge) => edge.label), key }
+}
+
+function cellOf(node: GraphNode, state: NodeState, foldable: boolean, open: boolean): Cell {
+  return {
+    ...{ id: node.path, name: node.name, kind: node.kind, detail: node.detail, start: node.start },
+    ...{ group: node.group || open, state: state.state, task: state.task?.id ?? '', failedTask: state.failedTask },
+    folded: foldable ? foldedText(state.total, state.branches) : '',
+    ...{ visits: state.visits, error: state.error, foldable, open },
+  }
+}
+
+function addBranches(cells: Map<string, Cell>, boxes: Box[], node: GraphNode, state: NodeState, model: RunModel): void {
+  const container = state.task?.id ?? ''
+  for (let index = 0; index < state.total; index += 1) {
+    const task = model.tasks.get(`${container}~${index}`)
+    const id = `${node.path}#${index}`
+    const error = task?.error as { message?: string } | null
+    cells.set(id, {
+      ...{ id, name: `[${index}]`, kind: 'branch', detail: '', start: false, group: false },
+      ...{ state: task?.state ?? 'pending', task: task?.id ?? '', folded: '', visits: 1, foldable: false, open: false },
+      failedTask: task?.state === 'failed' ? task.id : '',
+      error: error?.message ?? '',
+    })
+    boxes.push({ id, parent: node.path, ...BRANCH, group: false })
+  }
+}

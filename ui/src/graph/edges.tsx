@@ -1,0 +1,36 @@
+/** An edge that passes beside the nodes on its way. */
+import { BaseEdge, type Edge, type EdgeProps } from '@xyflow/react'
+
+export type RoutedEdge = Edge<{ points: [number, number][] }>
+
+/** A smooth line through points, level at each of them. */
+export function smooth(points: readonly [number, number][]): string {
+  let path = ''
+  points.forEach(([x, y], at) => {
+    const before = points[at - 1]
+    if (!before) path = `M${x},${y}`
+    else {
+      const bend = Math.max(20, Math.abs(x - before[0]) / 2)
+      path += ` C${before[0] + bend},${before[1]} ${x - bend},${y} ${x},${y}`
+    }
+  })
+  return path
+}
+
+function Routed({ sourceX, sourceY, targetX, targetY, data, ...rest }: EdgeProps<RoutedEdge>) {
+  const points: [number, number][] = [[sourceX, sourceY], ...(data?.points ?? []), [targetX, targetY]]
+  const [x, y] = points[1] as [number, number]
+  return (
+    <BaseEdge
+      id={rest.id}
+      path={smooth(points)}
+      style={rest.style}
+      markerEnd={rest.markerEnd}
+      label={rest.label}
+      labelX={(sourceX + x) / 2}
+      labelY={(sourceY + y) / 2}
+    />
+  )
+}
+
+export const EDGE_TYPES = { routed: Routed }

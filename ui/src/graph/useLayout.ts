@@ -1,0 +1,39 @@
+/** Lays a graph out in a worker, so a large one never holds up the page. */
+import { useEffect, useState } from 'react'
+
+import type { Box, Layout, Wire } from './layout'
+
+let worker: Worker | null = null
+let count = 0
+const waiting = new Map<number, (layout: Layout) => void>()
+
+function ask(boxes: Box[], wires: Wire[]): Promise<Layout> {
+  if (!worker) {
+    worker = new Worker(new URL('./layout.worker.ts', import.meta.url), { type: 'module' })
+    worker.onmessage = (event: MessageEvent<{ id: number; layout: Layout }>) => {
+      waiting.get(event.data.id)?.(event.data.layout)
+      waiting.delete(event.data.id)
+    }
+  }
+  count += 1
+  const id = count
+  worker.postMessage({ id, boxes, wires })
+  return new Promise((resolve) => waiting.set(id, resolve))
+}
+
+/** The layout of a graph; the former one until the new one is there. `key` says when it changed. */
+export function useLayout(boxes: Box[], wires: Wire[], key: string): Layout | null {
+  const [found, setFound] = useState<Layout | null>(null)
+  useEffect(() => {
+    let gone = false
+    void ask(boxes, wires).then((layout) => {
+      if (!gone) setFound(layout)
+    })
+    return () => {
+      gone = true
+    }
+    // The key stands for boxes and wires, which are made anew at every render.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [key])
+  return found
+}

@@ -1,0 +1,130 @@
+/** A graph on the page: DOM for what people can read, Canvas above what a browser carries well. */
+import '@xyflow/react/dist/style.css'
+
+import { Background, Controls, MarkerType, MiniMap, type Node, ReactFlow, ReactFlowProvider, useReactFlow } from '@xyflow/react'
+import { useEffect, useMemo, useRef } from 'react'
+
+import { useT } from '@/i18n'
+import { Skeleton } from '@/parts/basics'
+import { Empty } from '@/parts/feedback'
+import { lookOf } from '@/parts/status'
+import { useKeys } from '@/shell/keys'
+
+import { CanvasGraph } from './canvas'
+import type { Cell, Drawing } from './drawing'
+import { EDGE_TYPES, type RoutedEdge } from './edges'
+import { type Layout, wireKey } from './layout'
+import { NODE_TYPES, type CellData } from './nodes'
+import { useLayout } from './useLayout'
+
+const DOM_MAX = 1500
+
+export interface GraphViewProps {
+  drawing: Drawing
+  selected?: string
+  onSelect?: (task: string) => void
+  onToggle?: (path: string) => void
+  onRetry?: (task: string) => void
+}
+
+export function GraphView(props: GraphViewProps) {
+  const t = useT()
+  const { drawing } = props
+  const layout = useLayout(drawing.boxes, drawing.wires, drawing.key)
+  if (drawing.boxes.length === 0) return <Empty title={t('The definition has no nodes to draw.')} />
+  if (!layout) return <Skeleton rows={6} />
+  if (drawing.boxes.length > DOM_MAX) return <CanvasGraph {...props} layout={layout} />
+  return (
+    <ReactFlowProvider>
+      <Flow {...props} layout={layout} />
+    </ReactFlowProvider>
+  )
+}
+
+function Flow({ drawing, layout, selected, onSelect, onToggle, onRetry }: GraphViewProps & { layout: Layout }) {
+  const t = useT()
+  const flow = useReactFlow()
+  const first = useRef(true)
+  useKeys({ f: () => void flow.fitView({ padding: 0.1 }) })
+  const nodes = useMemo(
+    () => nodesOf(drawing, layout, selected, { onSelect, onToggle, onRetry }),
+    // Handlers are stable enough: a new one comes with a new selection or drawing.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [drawing, layout, selected],
+  )
+  const edges = useMemo(() => edgesOf(drawing, layout), [drawing, layout])
+  useEffect(() => {
+    // Once only: afterwards the viewport belongs to whoever looks at it.
+    if (first.current) void flow.fitView({ padding: 0.1, maxZoom: 1 })
+    first.current = false
+  }, [flow])
+  return (
+    <div className="h-full min-h-96 flex-1" data-graph={drawing.boxes.length}>
+      <ReactFlow
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODE_TYPES}
+        edgeTypes={EDGE_TYPES}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        edgesFocusable={false}
+        elementsSelectable={false}
+        onNodeClick={(event, node) => {
+          // The card's own buttons speak for themselves.
+          if (event.target instanceof Element && event.target.closest('button')) return
+          const { task } = node.data.cell
+          if (task) onSelect?.(task)
+        }}
+        minZoom={0.05}
+        fitView
+        fitViewOptions={{ padding: 0.1, maxZoom: 1 }}
+        aria-label={t('Graph')}
+        proOptions={{ hideAttribution: true }}
+      >
+        <Background gap={24} color="var(--line)" />
+        <Controls showInteractive={false} aria-label={t('Zoom')} />
+        {drawing.boxes.length > 12 && (
+          <MiniMap pannable ariaLabel={t('Map')} nodeColor={(node) => `var(${lookOf((node.data as { cell: Cell }).cell.state).color})`} className="hidden md:block" />
+        )}
+      </ReactFlow>
+    </div>
+  )
+}
+
+type Handlers = Pick<GraphViewProps, 'onSelect' | 'onToggle' | 'onRetry'>
+
+function nodesOf(drawing: Drawing, layout: Layout, selected: string | undefined, handlers: Handlers): Node<CellData>[] {
+  const nodes: Node<CellData>[] = []
+  for (const place of layout.placed) {
+    const cell = drawing.cells.get(place.id)
+    if (!cell) continue
+    const isSelected = selected !== undefined && (cell.task === selected || cell.failedTask === selected)
+    nodes.push({
+      id: place.id,
+      type: cell.group ? 'box' : cell.kind === 'branch' ? 'branch' : 'card',
+      position: { x: place.x, y: place.y },
+      width: place.width,
+      height: place.height,
+      parentId: place.parent || undefined,
+      data: { cell, selected: isSelected, ...handlers },
+    })
+  }
+  return nodes
+}
+
+function edgesOf(drawing: Drawing, layout: Layout): RoutedEdge[] {
+  return drawing.wires.map((wire, at) => {
+    const taken = !!drawing.cells.get(wire.to)?.state && !!drawing.cells.get(wire.from)?.state
+    return {
+      id: `${at}`,
+      type: 'routed',
+      data: { points: layout.bends[wireKey(wire)] ?? [] },
+      source: wire.from,
+      target: wire.to,
+      label: drawing.labels[at],
+      style: { strokeWidth: taken ? 2 : 1, opacity: taken ? 1 : 0.55 },
+      markerEnd: { type: MarkerType.ArrowClosed, color: 'var(--soft)' },
+    }
+  })
+}

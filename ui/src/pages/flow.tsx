@@ -1,0 +1,162 @@
+/** One flow: its versions, what changed between them, its graph, its runs. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { lazy, Suspense, useMemo, useState } from 'react'
+
+import { ApiError } from '@/api/client'
+import { runsQuery, versionsQuery } from '@/api/queries'
+import type { Version } from '@/api/types'
+import { UploadDialog } from '@/flow/upload'
+import { graphOf } from '@/graph/definition'
+import { drawingOf } from '@/graph/drawing'
+import { useT } from '@/i18n'
+import { withNews } from '@/live/rows'
+import { useLatest } from '@/live/store'
+import { Button, Choices, FIELD, PageHead, Panel, Skeleton } from '@/parts/basics'
+import { Span, Time } from '@/parts/clock'
+import { diffJson } from '@/parts/diff'
+import { Empty, Failed } from '@/parts/feedback'
+import { DiffView, Json } from '@/parts/json'
+import { Status } from '@/parts/status'
+import { useTitle } from '@/parts/title'
+import { useCanAct } from '@/shell/health'
+import { Lost } from '@/shell/lost'
+
+import { NewRunButton } from './start'
+
+const GraphView = lazy(() => import('@/graph/view').then((module) => ({ default: module.GraphView })))
+const route = getRouteApi('/flows/$name')
+const TABS = ['graph', 'definition', 'diff', 'runs'] as const
+
+export function FlowPage() {
+  const t = useT()
+  const { name } = route.useParams()
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const canAct = useCanAct()
+  const [upload, setUpload] = useState(false)
+  const versions = useQuery(versionsQuery(name))
+  useTitle(name)
+  if (versions.error instanceof ApiError && versions.error.status === 404) return <Lost />
+  if (versions.error && !versions.data) return <Failed error={versions.error} retry={() => void versions.refetch()} />
+  if (!versions.data) return <Skeleton rows={6} />
+  const items = versions.data.items
+  const shown = items.find((one) => one.version === search.version) ?? items[0]
+  if (!shown) return <Empty title={t('No version yet')} command={`windlass flow push FILE --name ${name}`} />
+  const tab = TABS.find((one) => one === search.tab) ?? 'graph'
+  const names = { graph: t('Graph'), definition: t('Definition'), diff: t('Difference'), runs: t('Runs') }
+  return (
+    <div className="flex min-h-[calc(100vh-7rem)] flex-col">
+      <PageHead
+        title={
+          <>
+            <Link to="/flows" className="text-soft underline">
+              {t('Flows')}
+            </Link>
+            <span className="text-soft"> / </span>
+            {name}
+          </>
+        }
+      >
+        <select
+          aria-label={t('Version')}
+          className={`${FIELD} w-44`}
+          value={shown.version}
+          onChange={(event) => void navigate({ search: (old) => ({ ...old, version: Number(event.target.value) }) })}
+        >
+          {items.map((one) => (
+            <option key={one.version} value={one.version}>
+              v{one.version} {one.status === 'published' ? '' : one.status}
+            </option>
+          ))}
+        </select>
+        <Button disabled={!canAct} onClick={() => setUpload(true)}>
+          ↑ {t('New version')}
+        </Button>
+        <NewRunButton flow={name} version={shown.version} />
+      </PageHead>
+      <div className="mb-2 flex items-center gap-3">
+        <Choices
+          label={t('View')}
+          value={tab}
+          choices={TABS.map((id) => ({ id, text: names[id] }))}
+          onChange={(next) => void navigate({ search: (old) => ({ ...old, tab: next }) })}
+        />
+        <span className="text-xs text-soft">
+          <Time at={shown.createdAt} /> · {shown.dialect}
+        </span>
+      </div>
+      {tab === 'graph' && <FlowGraphView version={shown} />}
+      {tab === 'definition' && <Json value={shown.definition} name={`${name}@${shown.version}`} />}
+      {tab === 'diff' && <VersionDiff items={items} shown={shown} against={search.against} />}
+      {tab === 'runs' && <FlowRuns name={name} />}
+      {upload && <UploadDialog name={name} start={shown.definition} onClose={() => setUpload(false)} />}
+    </div>
+  )
+}
+
+function FlowGraphView({ version }: { version: Version }) {
+  const drawing = useMemo(() => drawingOf(graphOf(version.definition), undefined, new Set()), [version])
+  return (
+    <div className="flex min-h-96 flex-1 overflow-hidden rounded-lg border border-line bg-panel">
+      <Suspense fallback={<Skeleton />}>
+        <GraphView key={version.versionId} drawing={drawing} />
+      </Suspense>
+    </div>
+  )
+}
+
+function VersionDiff({ items, shown, against }: { items: readonly Version[]; shown: Version; against?: number }) {
+  const t = useT()
+  const navigate = route.useNavigate()
+  const other = items.find((one) => one.version === (against ?? shown.version - 1))
+  if (items.length < 2) return <Empty title={t('There is only one version.')} />
+  return (
+    <>
+      <label className="mb-2 flex items-center gap-2 text-sm whitespace-nowrap">
+        {t('Compared with')}
+        <select
+          className={`${FIELD} w-28`}
+          value={other?.version ?? ''}
+          onChange={(event) => void navigate({ search: (old) => ({ ...old, against: Number(event.target.value) }) })}
+        >
+          {!other && <option value="">–</option>}
+          {items.map((one) => (
+            <option key={one.version} value={one.version}>
+              v{one.version}
+            </option>
+          ))}
+        </select>
+      </label>
+      {other && <DiffView lines={diffJson(other.definition, shown.definition)} label={t('Difference')} />}
+    </>
+  )
+}
+
+function FlowRuns({ name }: { name: string }) {
+  const t = useT()
+  const runs = useInfiniteQuery(runsQuery(`flow:${/\s/.test(name) ? JSON.stringify(name) : name}`))
+  const latest = useLatest()
+  const items = runs.data?.pages[0]?.items.slice(0, 50) ?? []
+  if (runs.data && items.length === 0) return <Empty title={t('No runs yet. Start one:')} command={`windlass run start ${name} --watch`} />
+  return (
+    <Panel>
+      <ul>
+        {items
+          .map((run) => withNews(run, latest))
+          .map((run) => (
+            <li key={run.id} className="flex items-center gap-3 border-b border-line px-3 py-2 text-sm last:border-0">
+              <span className="w-28">
+                <Status state={run.state} />
+              </span>
+              <Link to="/runs/$id" params={{ id: run.id }} className="mr-auto font-mono text-accent underline">
+                {run.id.slice(0, 13)}
+              </Link>
+              <Time at={run.createdAt} />
+              <Span from={run.createdAt} to={run.finishedAt} />
+            </li>
+          ))}
+      </ul>
+    </Panel>
+  )
+}

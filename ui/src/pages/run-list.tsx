@@ -1,0 +1,156 @@
+/** Runs as a virtual list: a table on a wide page, cards on a narrow one. */
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { memo, useEffect, useRef, useState } from 'react'
+
+import { retryRun, useAct } from '@/api/actions'
+import { failureOf, type Run } from '@/api/types'
+import { useT } from '@/i18n'
+import { Span, Time } from '@/parts/clock'
+import { Status } from '@/parts/status'
+import { useKeys } from '@/shell/keys'
+
+interface Props {
+  runs: readonly Run[]
+  chosen: ReadonlySet<string>
+  onChoose: (chosen: ReadonlySet<string>) => void
+  more?: () => void
+}
+
+const GRID =
+  'grid grid-cols-[1.75rem_7rem_1fr] items-center gap-x-2 md:grid-cols-[1.75rem_7.5rem_8rem_minmax(8rem,14rem)_11rem_5rem_minmax(0,1fr)]'
+
+export function RunList({ runs, chosen, onChoose, more }: Props) {
+  const t = useT()
+  const navigate = useNavigate()
+  const act = useAct()
+  const box = useRef<HTMLDivElement>(null)
+  const [at, setAt] = useState(-1)
+  const rows = useVirtualizer({
+    count: runs.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => (innerWidth < 768 ? 62 : 38),
+    overscan: 12,
+  })
+  const items = rows.getVirtualItems()
+  const last = items.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (more && last >= runs.length - 20) more()
+  }, [last, more, runs.length])
+  const toggle = (id: string) => {
+    const next = new Set(chosen)
+    if (!next.delete(id)) next.add(id)
+    onChoose(next)
+  }
+  const move = (step: number) => {
+    const next = Math.min(runs.length - 1, Math.max(0, at + step))
+    setAt(next)
+    rows.scrollToIndex(next)
+  }
+  const current = runs[at]
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    x: () => current && toggle(current.id),
+    r: () => current && void act(retryRun(current.id), t('Retry started')),
+    Enter: () => current && void navigate({ to: '/runs/$id', params: { id: current.id } }),
+    '.': () => {
+      const next = runs.findIndex((run, place) => place > at && run.state === 'failed')
+      if (next >= 0) move(next - at)
+    },
+  })
+  const all = chosen.size > 0 && chosen.size === runs.length
+  return (
+    <div
+      ref={box}
+      role="table"
+      tabIndex={0}
+      aria-label={t('Runs')}
+      aria-rowcount={runs.length + 1}
+      className="min-h-0 flex-1 overflow-auto rounded-lg border border-line bg-panel"
+    >
+      <div role="row" className={`${GRID} sticky top-0 z-10 border-b border-line bg-panel px-2 py-1.5 text-xs font-semibold text-soft`}>
+        <span role="columnheader">
+          <input
+            type="checkbox"
+            aria-label={t('Select all shown')}
+            checked={all}
+            onChange={() => onChoose(new Set(all ? [] : runs.map((run) => run.id)))}
+          />
+        </span>
+        <span role="columnheader">{t('Status')}</span>
+        <span role="columnheader">{t('Run')}</span>
+        {[t('Flow'), t('Started'), t('Duration'), t('Now, or why it failed')].map((head) => (
+          <span key={head} role="columnheader" className="hidden md:block">
+            {head}
+          </span>
+        ))}
+      </div>
+      <div role="rowgroup" className="relative" style={{ height: rows.getTotalSize() }}>
+        {items.map((item) => {
+          const run = runs[item.index] as Run
+          return (
+            <div
+              key={run.id}
+              role="row"
+              aria-rowindex={item.index + 2}
+              aria-selected={chosen.has(run.id)}
+              data-run={run.id}
+              className={`${GRID} absolute top-0 left-0 w-full border-b border-line px-2 text-sm ${
+                item.index === at ? 'bg-accent-soft' : 'hover:bg-sunk'
+              }`}
+              style={{ height: item.size, transform: `translateY(${item.start}px)` }}
+            >
+              <Cells run={run} chosen={chosen.has(run.id)} onToggle={() => toggle(run.id)} />
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+interface CellsProps {
+  run: Run
+  chosen: boolean
+  onToggle: () => void
+}
+
+const Cells = memo(
+  function Cells({ run, chosen, onToggle }: CellsProps) {
+    const t = useT()
+    const failure = failureOf(run.error)
+    const now = failure ? `${failure.node ? `${failure.node}: ` : ''}${failure.message}` : run.node
+    return (
+      <>
+        <span role="cell">
+          <input type="checkbox" aria-label={t('Select {id}', { id: run.id })} checked={chosen} onChange={onToggle} />
+        </span>
+        <span role="cell">
+          <Status state={run.state} />
+        </span>
+        <span role="cell" className="min-w-0 truncate">
+          <Link to="/runs/$id" params={{ id: run.id }} className="font-mono text-accent underline" title={run.id}>
+            {run.id.slice(0, 13)}
+          </Link>
+          <span className="block truncate text-xs text-soft md:hidden">
+            {run.flow} · <Time at={run.createdAt} /> · <Span from={run.createdAt} to={run.finishedAt} />
+          </span>
+        </span>
+        <span role="cell" className="hidden truncate md:block" title={run.flow}>
+          {run.flow}
+        </span>
+        <span role="cell" className="hidden md:block">
+          <Time at={run.createdAt} />
+        </span>
+        <span role="cell" className="hidden md:block">
+          <Span from={run.createdAt} to={run.finishedAt} />
+        </span>
+        <span role="cell" className={`hidden truncate md:block ${failure ? 'text-bad' : 'text-soft'}`} title={now}>
+          {now}
+        </span>
+      </>
+    )
+  },
+  (a, b) => a.run === b.run && a.chosen === b.chosen,
+)

@@ -1,0 +1,195 @@
+/** One run: what it is, why it stands there, and what can be done about it. */
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useMemo } from 'react'
+
+import { ApiError } from '@/api/client'
+import { outlineQuery, runQuery, versionQuery, whyQuery } from '@/api/queries'
+import { failureOf, hasEnded, type Run } from '@/api/types'
+import { graphOf } from '@/graph/definition'
+import { stateWord, useT } from '@/i18n'
+import type { RunModel } from '@/live/model'
+import { withNews } from '@/live/rows'
+import { live, useLatest, useRunModel } from '@/live/store'
+import { Choices, Skeleton } from '@/parts/basics'
+import { Span, Time } from '@/parts/clock'
+import { Failed } from '@/parts/feedback'
+import { Json } from '@/parts/json'
+import { lookOf, Status } from '@/parts/status'
+import { useTitle } from '@/parts/title'
+import { RunActions } from '@/run/actions'
+import { EventsView } from '@/run/events'
+import { Inspector } from '@/run/inspector'
+import { ListView } from '@/run/list'
+import { LogsView } from '@/run/logs'
+import { countStates, nextError } from '@/run/tree'
+import { useKeys } from '@/shell/keys'
+import { Lost } from '@/shell/lost'
+
+const Dag = lazy(() => import('@/run/dag').then((module) => ({ default: module.Dag })))
+const Timeline = lazy(() => import('@/run/timeline').then((module) => ({ default: module.Timeline })))
+
+const route = getRouteApi('/runs/$id')
+const VIEWS = ['dag', 'flow', 'list', 'events', 'logs', 'data'] as const
+type View = (typeof VIEWS)[number]
+
+export function RunPage() {
+  const { id } = route.useParams()
+  const read = useQuery(runQuery(id))
+  const latest = useLatest()
+  if (read.error instanceof ApiError && read.error.status === 404) return <Lost />
+  if (read.error && !read.data) return <Failed error={read.error} retry={() => void read.refetch()} />
+  if (!read.data) return <Skeleton rows={6} />
+  return <Loaded run={withNews(read.data, latest)} />
+}
+
+function Loaded({ run }: { run: Run }) {
+  const t = useT()
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const model = useModel(run.id)
+  const version = useQuery(versionQuery(run.flow, run.version ?? 0))
+  const graph = useMemo(() => graphOf(version.data?.definition), [version.data])
+  const narrow = innerWidth < 768
+  const view = (VIEWS.find((one) => one === search.view) ?? (narrow ? 'list' : 'dag')) as View
+  const failure = failureOf(run.error)
+  const look = lookOf(run.state)
+  useTitle(`${look.icon} ${failure?.node ? `${failure.node} · ` : ''}${run.flow} ${run.id.slice(0, 8)}`)
+  const select = (task: string | undefined) => void navigate({ search: (old) => ({ ...old, task }), replace: true })
+  useKeys({
+    '.': () => model && select(nextError(model, search.task)),
+    Escape: () => select(undefined),
+  })
+  const go = (next: View) => void navigate({ search: (old) => ({ ...old, view: next }) })
+  const names: Record<View, string> = {
+    dag: t('Graph'),
+    flow: t('Timeline'),
+    list: t('List'),
+    events: t('Events'),
+    logs: t('Logs'),
+    data: t('Data'),
+  }
+  const choices = VIEWS.map((one) => ({ id: one, text: names[one] }))
+  return (
+    <div className="flex flex-col">
+      <Head run={run} />
+      <div className="mb-2 flex flex-wrap items-center gap-2">
+        <Choices label={t('View')} value={view} choices={choices} onChange={go} />
+        {model && <Counts model={model} onError={() => select(nextError(model, search.task))} />}
+      </div>
+      <div className="flex min-h-0 flex-1 flex-col gap-3 lg:flex-row">
+        <div className="relative flex h-[max(26rem,calc(100vh-15rem))] min-w-0 flex-col overflow-hidden rounded-lg border border-line bg-panel lg:flex-1">
+          <Suspense fallback={<Skeleton rows={6} />}>
+            {!model ? (
+              <Skeleton rows={8} />
+            ) : view === 'dag' ? (
+              <Dag graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
+            ) : view === 'flow' ? (
+              <Timeline graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
+            ) : view === 'list' ? (
+              <ListView model={model} find={search.find ?? ''} selected={search.task} onSelect={select} />
+            ) : view === 'events' ? (
+              <EventsView runId={run.id} seq={model.seq} onSelect={select} />
+            ) : view === 'logs' ? (
+              <LogsView runId={run.id} seq={model.seq} onSelect={select} />
+            ) : (
+              <RunData run={run} />
+            )}
+          </Suspense>
+        </div>
+        {search.task && model && (
+          <Inspector key={search.task} run={run} model={model} taskId={search.task} onSelect={select} />
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** The run's tasks, read once and then moved on by the stream. */
+function useModel(id: string): RunModel | undefined {
+  const outline = useQuery(outlineQuery(id))
+  useEffect(() => {
+    if (outline.data) live.open(outline.data)
+  }, [outline.data])
+  useEffect(() => () => live.close(id), [id])
+  return useRunModel(id)
+}
+
+function Head({ run }: { run: Run }) {
+  const t = useT()
+  const why = useQuery(whyQuery(run.id))
+  const ended = hasEnded(run.state)
+  const failure = failureOf(run.error)
+  return (
+    <header className="mb-3">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <h1 className="min-w-0 truncate text-lg font-semibold">
+          <Link to="/runs" className="text-soft underline">
+            {t('Runs')}
+          </Link>
+          <span className="text-soft"> / </span>
+          {run.flow} <span className="font-mono text-base text-soft">{run.id.slice(0, 13)}</span>
+        </h1>
+        <span data-run-state={run.state}>
+          <Status state={run.state} />
+        </span>
+        <Span from={run.createdAt} to={run.finishedAt} />
+        <span className="flex-1" />
+        <RunActions run={run} />
+      </div>
+      <p className="mt-1 flex flex-wrap gap-x-2 text-sm text-soft">
+        <Link to="/flows/$name" params={{ name: run.flow }} search={{ version: run.version ?? undefined }} className="underline">
+          {run.flow}@{run.version}
+        </Link>
+        <span>
+          · {t('started')} <Time at={run.createdAt} />
+        </span>
+        {run.finishedAt && (
+          <span>
+            · {t('ended')} <Time at={run.finishedAt} />
+          </span>
+        )}
+        {run.generation > 0 && <span>· {t('reopened {n} times', { n: run.generation })}</span>}
+        {Object.entries((run.tags ?? {}) as Record<string, string>).map(([key, value]) => (
+          <span key={key} className="rounded bg-sunk px-1.5">
+            {key}={value}
+          </span>
+        ))}
+      </p>
+      <p data-why className={`mt-1 text-sm ${run.state === 'failed' ? 'text-bad' : ''}`}>
+        <span className="font-semibold">{t('Why')}: </span>
+        {ended && failure ? `${failure.node ? `"${failure.node}": ` : ''}${failure.message}` : (why.data?.line ?? '…')}
+      </p>
+    </header>
+  )
+}
+
+function Counts({ model, onError }: { model: RunModel; onError: () => void }) {
+  const t = useT()
+  const counts = useMemo(() => countStates(model), [model])
+  return (
+    <span className="ml-auto flex flex-wrap items-center gap-2 text-xs">
+      {Object.entries(counts).map(([state, count]) =>
+        state === 'failed' ? (
+          <button key={state} type="button" title={t('Next error')} onClick={onError} className="rounded bg-bad-soft px-1.5 py-0.5 font-medium text-bad">
+            ✗ {count} {stateWord(t, state)} →
+          </button>
+        ) : (
+          <span key={state} className={lookOf(state).text}>
+            {lookOf(state).icon} {count} {stateWord(t, state)}
+          </span>
+        ),
+      )}
+    </span>
+  )
+}
+
+function RunData({ run }: { run: Run }) {
+  const t = useT()
+  return (
+    <div className="grid gap-3 overflow-auto p-3 xl:grid-cols-2">
+      <Json value={run.params} name={t('Parameters')} />
+      <Json value={run.shared} name={t('Shared state')} />
+    </div>
+  )
+}

@@ -1,0 +1,91 @@
+/** Find runs and act on many of them. */
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+
+import { matchedQuery, runsQuery } from '@/api/queries'
+import { parseFilter } from '@/filter/grammar'
+import { useT } from '@/i18n'
+import { newSince, withNews } from '@/live/rows'
+import { useLatest } from '@/live/store'
+import { Button, PageHead, Skeleton } from '@/parts/basics'
+import { CopyAs } from '@/parts/copy'
+import { Empty, Failed } from '@/parts/feedback'
+import { useTitle } from '@/parts/title'
+
+import { BulkBar } from './bulk'
+import { FilterBar } from './filter-bar'
+import { RunList } from './run-list'
+import { NewRunButton } from './start'
+import { Views } from './views'
+
+const route = getRouteApi('/runs')
+
+export function RunsPage() {
+  const t = useT()
+  useTitle(t('Runs'))
+  const { q = '' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const queries = useQueryClient()
+  const setQ = (text: string) => void navigate({ search: { q: text || undefined } })
+  const problem = parseFilter(q).problem
+  const pages = useInfiniteQuery({ ...runsQuery(q), enabled: !problem })
+  const matched = useQuery({ ...matchedQuery(q), enabled: !problem && q.trim() !== '' })
+  const latest = useLatest()
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const read = useMemo(() => pages.data?.pages.flatMap((page) => page.items) ?? [], [pages.data])
+  const runs = useMemo(() => read.map((run) => withNews(run, latest)), [read, latest])
+  const fresh = pages.data ? newSince(latest, read[0]?.id ?? '') : 0
+  const loadNew = () => {
+    void queries.resetQueries({ queryKey: ['runs', q] })
+    void queries.invalidateQueries({ queryKey: ['matched', q] })
+  }
+  return (
+    <div className="flex h-[calc(100vh-8rem)] flex-col md:h-[calc(100vh-6rem)]">
+      <PageHead title={t('Runs')}>
+        <CopyAs cli={`windlass run ls -q '${q}'`} path={`runs?q=${encodeURIComponent(q)}`} />
+        <NewRunButton />
+      </PageHead>
+      <Views q={q} onChoose={setQ} />
+      <FilterBar key={q} q={q} problem={problem} onChange={setQ} />
+      <div className="flex min-h-9 flex-wrap items-center gap-2 py-1 text-sm text-soft">
+        <span role="status">
+          {q.trim() && matched.data
+            ? t('{n} match', { n: matched.data.matched })
+            : t('{n} shown', { n: runs.length + (pages.hasNextPage ? '+' : '') })}
+        </span>
+        {fresh > 0 && (
+          <Button onClick={loadNew}>
+            ↑ {t('{n} new', { n: fresh })}
+          </Button>
+        )}
+        <BulkBar q={q} matched={matched.data?.matched ?? 0} runs={runs} chosen={chosen} onDone={() => setChosen(new Set())} />
+      </div>
+      {pages.error && <Failed error={pages.error} retry={() => void pages.refetch()} />}
+      {pages.isPending && !pages.error && !problem && <Skeleton rows={8} />}
+      {pages.data && runs.length === 0 && (q ? <NoMatch q={q} onClear={() => setQ('')} /> : <NoRuns />)}
+      {runs.length > 0 && (
+        <RunList
+          runs={runs}
+          chosen={chosen}
+          onChoose={setChosen}
+          more={pages.hasNextPage && !pages.isFetchingNextPage ? () => void pages.fetchNextPage() : undefined}
+        />
+      )}
+    </div>
+  )
+}
+
+function NoMatch({ q, onClear }: { q: string; onClear: () => void }) {
+  const t = useT()
+  return (
+    <Empty title={t('No run matches {q}', { q })}>
+      <Button onClick={onClear}>{t('Clear the filter')}</Button>
+    </Empty>
+  )
+}
+
+function NoRuns() {
+  const t = useT()
+  return <Empty title={t('No runs yet. Start one:')} command="windlass run start hello --watch" />
+}

@@ -1,0 +1,89 @@
+/** Every place of the UI. What a page shows is in its address, so any view can be sent to somebody. */
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+
+import { InboxPage } from '@/pages/inbox'
+import { OverviewPage } from '@/pages/overview'
+import { RunsPage } from '@/pages/runs'
+import { Shell } from '@/shell/shell'
+import { Lost } from '@/shell/lost'
+
+type Search = Record<string, unknown>
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value ? value : typeof value === 'number' ? String(value) : undefined
+const number = (value: unknown): number | undefined => {
+  const found = Number(value)
+  return value !== undefined && Number.isFinite(found) ? found : undefined
+}
+
+const root = createRootRoute({ component: Shell, notFoundComponent: Lost })
+
+const overview = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  validateSearch: (search: Search): { window?: string } => ({ window: text(search.window) }),
+  component: OverviewPage,
+})
+const runs = createRoute({
+  getParentRoute: () => root,
+  path: '/runs',
+  validateSearch: (search: Search): { q?: string } => ({ q: text(search.q) }),
+  component: RunsPage,
+})
+const run = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$id',
+  validateSearch: (search: Search): { view?: string; task?: string; tab?: string; lanes?: string; attempt?: number; open?: string; find?: string } => ({
+    view: text(search.view),
+    task: text(search.task),
+    tab: text(search.tab),
+    lanes: text(search.lanes),
+    attempt: number(search.attempt),
+    open: text(search.open),
+    find: text(search.find),
+  }),
+  component: lazyRouteComponent(() => import('@/pages/run'), 'RunPage'),
+})
+const inbox = createRoute({
+  getParentRoute: () => root,
+  path: '/inbox',
+  validateSearch: (search: Search): { state?: string; id?: string } => ({ state: text(search.state), id: text(search.id) }),
+  component: InboxPage,
+})
+const flows = createRoute({
+  getParentRoute: () => root,
+  path: '/flows',
+  validateSearch: (search: Search): { q?: string } => ({ q: text(search.q) }),
+  component: lazyRouteComponent(() => import('@/pages/flows'), 'FlowsPage'),
+})
+const flow = createRoute({
+  getParentRoute: () => root,
+  path: '/flows/$name',
+  validateSearch: (search: Search): { version?: number; against?: number; tab?: string } => ({
+    version: number(search.version),
+    against: number(search.against),
+    tab: text(search.tab),
+  }),
+  component: lazyRouteComponent(() => import('@/pages/flow'), 'FlowPage'),
+})
+const workers = createRoute({
+  getParentRoute: () => root,
+  path: '/workers',
+  component: lazyRouteComponent(() => import('@/pages/workers'), 'WorkersPage'),
+})
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('@/pages/settings'), 'SettingsPage'),
+})
+
+export const router = createRouter({
+  routeTree: root.addChildren([overview, runs, run, inbox, flows, flow, workers, settings]),
+  basepath: new URL(document.baseURI).pathname.replace(/\/$/, '') || '/',
+  defaultPreload: 'intent',
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

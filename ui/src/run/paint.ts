@@ -1,0 +1,205 @@
+/** Draws the timeline; knows nothing of React. */
+import { locale } from '@/i18n'
+import { lookOf } from '@/parts/status'
+import { formatSpan, formatTick, type Zone } from '@/time/format'
+import { tickStep, type TimeMap } from '@/time/gaps'
+import type { Lane, TimeSpan } from '@/time/spans'
+
+export interface Range {
+  from: number
+  to: number
+}
+
+export interface PlacedLane extends Lane {
+  top: number
+  bottom: number
+}
+
+export interface Hit {
+  span: TimeSpan
+  x: number
+  y: number
+  w: number
+  h: number
+}
+
+interface Scene {
+  lanes: readonly PlacedLane[]
+  map: TimeMap
+  shown: Range
+  scroll: number
+  selected?: string
+  brush: { from: number; to: number } | null
+  zone: Zone
+}
+
+const LABEL = 150
+const AXIS = 26
+const ROW = 16
+const PAD = 6
+const BAR_MIN = 3
+
+export function placeLanes(lanes: readonly Lane[]): PlacedLane[] {
+  let top = AXIS + 4
+  return lanes.map((lane) => {
+    const placed = { ...lane, top, bottom: top + lane.rows.length * ROW + PAD }
+    top = placed.bottom
+    return placed
+  })
+}
+
+export function paint(canvas: HTMLCanvasElement, scene: Scene): Hit[] {
+  const ratio = devicePixelRatio
+  const width = canvas.clientWidth
+  const height = canvas.clientHeight
+  if (canvas.width !== width * ratio) canvas.width = width * ratio
+  if (canvas.height !== height * ratio) canvas.height = height * ratio
+  const pen = canvas.getContext('2d')
+  if (!pen) return []
+  const css = getComputedStyle(canvas)
+  const color = (name: string) => css.getPropertyValue(name).trim()
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0)
+  pen.clearRect(0, 0, width, height)
+  pen.font = '11px ui-sans-serif, system-ui, sans-serif'
+  const { map, shown } = scene
+  const scale = (width - LABEL - 8) / Math.max(1, shown.to - shown.from)
+  const px = (time: number) => LABEL + (map.toX(time) - shown.from) * scale
+  paintCuts(pen, scene, width, height, scale, color)
+  const hits = paintLanes(pen, scene, width, height, px, color)
+  paintAxis(pen, scene, width, px, color)
+  if (scene.brush) {
+    pen.fillStyle = `${color('--accent')}33`
+    pen.fillRect(Math.min(scene.brush.from, scene.brush.to), AXIS, Math.abs(scene.brush.to - scene.brush.from), height)
+  }
+  return hits
+}
+
+type Pen = CanvasRenderingContext2D
+type Color = (name: string) => string
+
+function paintLanes(pen: Pen, scene: Scene, width: number, height: number, px: (time: number) => number, color: Color): Hit[] {
+  const hits: Hit[] = []
+  for (const lane of scene.lanes) {
+    const top = lane.top - scene.scroll
+    const bottom = lane.bottom - scene.scroll
+    if (bottom < AXIS || top > height) continue
+    pen.strokeStyle = color('--line')
+    pen.lineWidth = 1
+    pen.beginPath()
+    pen.moveTo(0, bottom - 0.5)
+    pen.lineTo(width, bottom - 0.5)
+    pen.stroke()
+    lane.rows.forEach((row, at) => {
+      const y = top + PAD / 2 + at * ROW
+      for (const span of row ?? []) {
+        const x0 = Math.max(LABEL, px(span.from))
+        const x1 = Math.min(width, px(span.to))
+        if (x1 < LABEL || x0 > width || x1 < x0) continue
+        const w = Math.max(BAR_MIN, x1 - x0)
+        paintBar(pen, span, x0, y, w, span.task === scene.selected, color)
+        hits.push({ span, x: x0, y, w, h: ROW - 2 })
+      }
+    })
+    pen.fillStyle = color('--panel')
+    pen.fillRect(0, top, LABEL - 4, bottom - top - 1)
+    pen.fillStyle = color('--text')
+    pen.fillText(fitText(pen, lane.name, LABEL - 16), 8, top + PAD / 2 + 11)
+  }
+  return hits
+}
+
+function fitText(pen: Pen, text: string, width: number): string {
+  if (pen.measureText(text).width <= width) return text
+  let cut = text
+  while (cut.length > 1 && pen.measureText(`…${cut}`).width > width) cut = cut.slice(1)
+  return `…${cut}`
+}
+
+function paintBar(pen: Pen, span: TimeSpan, x: number, y: number, w: number, selected: boolean, color: Color): void {
+  const h = ROW - 3
+  const look = lookOf(span.kind === 'run' ? span.state : span.kind === 'queue' ? 'queued' : 'waiting')
+  const fill = color(look.color)
+  if (span.kind === 'run') {
+    pen.fillStyle = fill
+    pen.fillRect(x, y, w, h)
+  } else {
+    // Told apart by pattern as well as by colour: queues are striped, waits are hollow.
+    pen.strokeStyle = fill
+    pen.lineWidth = 1
+    pen.strokeRect(x + 0.5, y + 2.5, Math.max(1, w - 1), h - 5)
+    if (span.kind === 'queue') {
+      pen.beginPath()
+      for (let at = x + 3; at < x + w; at += 5) {
+        pen.moveTo(at, y + 3)
+        pen.lineTo(at, y + h - 3)
+      }
+      pen.stroke()
+    }
+  }
+  if (w > 14 && span.kind !== 'queue') {
+    pen.fillStyle = span.kind === 'run' ? color('--panel') : fill
+    pen.fillText(span.kind === 'run' ? look.icon : '‖', x + 3, y + 10)
+  }
+  if (selected) {
+    pen.strokeStyle = color('--text')
+    pen.lineWidth = 2
+    pen.strokeRect(x - 1, y - 1, w + 2, h + 2)
+  }
+}
+
+function paintCuts(pen: Pen, scene: Scene, width: number, height: number, scale: number, color: Color): void {
+  for (const cut of scene.map.cuts) {
+    const x = LABEL + (cut.at - scene.shown.from) * scale
+    const w = cut.width * scale
+    if (x + w < LABEL || x > width) continue
+    pen.fillStyle = color('--sunk')
+    pen.fillRect(x, AXIS, w, height)
+    pen.strokeStyle = color('--soft')
+    pen.setLineDash([3, 3])
+    pen.beginPath()
+    for (const at of [x, x + w]) {
+      pen.moveTo(at, AXIS)
+      pen.lineTo(at, height)
+    }
+    pen.stroke()
+    pen.setLineDash([])
+    pen.save()
+    pen.translate(x + w / 2 + 4, AXIS + 8)
+    pen.rotate(Math.PI / 2)
+    pen.fillStyle = color('--soft')
+    pen.fillText(`‖ ${formatSpan(cut.to - cut.from)} ‖`, 0, 0)
+    pen.restore()
+  }
+}
+
+function paintAxis(pen: Pen, scene: Scene, width: number, px: (time: number) => number, color: Color): void {
+  pen.fillStyle = color('--panel')
+  pen.fillRect(0, 0, width, AXIS)
+  pen.fillStyle = color('--soft')
+  pen.strokeStyle = color('--line')
+  const { map, shown } = scene
+  const step = tickStep(shown.to - shown.from, (width - LABEL) / 90)
+  const zone: Zone = scene.zone === 'relative' ? 'local' : scene.zone
+  let free = LABEL
+  const first = Math.ceil(map.toTime(shown.from) / step) * step
+  let left = 400
+  for (let at = first; at <= map.toTime(shown.to) && left > 0; at += step) {
+    const cut = map.cuts.find((one) => at > one.from && at < one.to)
+    if (cut) {
+      at = Math.max(at, Math.ceil(cut.to / step) * step - step)
+      left -= 1
+      continue
+    }
+    const x = px(at)
+    const text = formatTick(at, step, zone, locale())
+    if (x < free) continue
+    pen.fillText(text, x + 3, 15)
+    pen.beginPath()
+    pen.moveTo(x, 8)
+    pen.lineTo(x, AXIS)
+    pen.stroke()
+    free = x + pen.measureText(text).width + 14
+    left -= 1
+  }
+  pen.fillText(zone === 'utc' ? 'UTC' : '', 8, 15)
+}
