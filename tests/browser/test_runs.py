@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -189,17 +190,49 @@ def test_the_keyboard_is_enough(site: Site, page: Page) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("Keyboard shortcuts")
 
 
-def test_a_run_of_ten_thousand_tasks_opens_quickly(site: Site, page: Page) -> None:
+def test_a_run_of_ten_thousand_tasks_stays_responsive_and_opens_quickly(
+    site: Site, page: Page
+) -> None:
     site.push("large", flows.loop_of_events(10_000))
+    assert least(lambda: slowest_task(site, page), 100) <= 100
+    run_id = site.http.get("/api/v1/runs", params={"q": "flow:large"}).json()["items"][0]["id"]
+    assert least(lambda: opening_s(site, page, run_id), 2.5) <= 2.5
+
+
+def least(measure: Callable[[], float], enough: float) -> float:
+    """The best of three: the machine may be busy with something else at first."""
+    found = measure()
+    for _ in range(2):
+        if found > enough:
+            found = min(found, measure())
+    return found
+
+
+def slowest_task(site: Site, page: Page) -> float:
+    """The longest the page was busy at a stretch, in ms, while 20,000 events came in."""
     run_id = site.start("large", {"items": list(range(10_000))})
+    page.goto(f"{site.url}/runs/{run_id}")
+    live(page)
+    expect(page.locator("[data-node=gate]")).to_be_visible()
+    page.evaluate(
+        """() => {
+            window.longest = 0
+            new PerformanceObserver((list) => {
+                for (const task of list.getEntries())
+                    window.longest = Math.max(window.longest, task.duration)
+            }).observe({ type: 'longtask' })
+        }"""
+    )
     site.http.post(f"/api/v1/runs/{run_id}/signal", json={"key": "go", "value": 1})
-    deadline = time.monotonic() + 90
-    while site.run(run_id)["state"] != "succeeded":
-        assert time.monotonic() < deadline, "the large run did not end"
-        time.sleep(0.2)
+    expect(page.locator("[data-run-state=succeeded]")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-node=each]")).to_contain_text("\u00d710000 ✓10000")
+    return float(page.evaluate("window.longest"))
+
+
+def opening_s(site: Site, page: Page, run_id: str) -> float:
     page.goto(f"{site.url}/settings")
     live(page)
     began = time.monotonic()
     page.goto(f"{site.url}/runs/{run_id}")
     expect(page.locator("[data-node=each]")).to_contain_text("\u00d710000 ✓10000")
-    assert time.monotonic() - began < 5.0
+    return time.monotonic() - began

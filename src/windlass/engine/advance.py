@@ -33,7 +33,8 @@ from windlass.ports.store import Raced, Session, Store, Writes
 
 log = logging.getLogger(__name__)
 
-_ROUNDS_MAX = 100
+_ROUNDS_MAX = 10_000
+"""Every round reads something new, so this bounds only a mistake of ours."""
 
 
 class Advance:
@@ -110,9 +111,8 @@ class Advance:
         except Exception:
             log.warning("a pass failed; its jobs are done again one by one", exc_info=True)
             await self._one_by_one(jobs)
-            if not jobs:
-                # Only claims can have failed: they wait for the next look, not for us to spin.
-                self.demands.looked(self.demands.backlog(1, {}), ())
+            # Claims may be what failed: they wait for the next look, not for us to spin.
+            self.demands.looked(self.demands.backlog(1, {}), ())
         return len(jobs)
 
     async def _one_by_one(self, jobs: Sequence[AnyJob]) -> None:
@@ -120,7 +120,8 @@ class Advance:
         for job in jobs:
             for last in (False, False, False, True):
                 try:
-                    await self._commit([job], locked=True)
+                    # Without claims: if one of those is what fails, it must not fail others.
+                    await self._commit([job], locked=True, claiming=False)
                     break
                 except Raced as error:
                     if last:
@@ -141,14 +142,15 @@ class Advance:
 
     # One pass
 
-    async def _commit(self, jobs: Sequence[AnyJob], *, locked: bool) -> None:
+    async def _commit(self, jobs: Sequence[AnyJob], *, locked: bool, claiming: bool = True) -> None:
         self.passes += 1
         work = Pass(self, locked)
         try:
             async with self.store.session() as session:
                 work.session = session
                 await work.decide_all(jobs)
-                await work.claim_all()
+                if claiming:
+                    await work.claim_all()
                 if not work.batch.empty:
                     work.batch.writes.notices = work.notices()
                     await session.save(work.batch.writes)
@@ -280,6 +282,12 @@ class Pass:
             if self._reread(job, view):
                 return self._decide(job)
             job.outcome = error
+            return None
+        except Exception as error:
+            if not isinstance(job, ClaimJob):
+                raise
+            log.exception("task %s cannot be claimed", job.run_id)
+            job.outcome = WindlassError(f"cannot be claimed: {error!r}")
             return None
         if decision is NOTHING and self._reread(job, view):
             return self._decide(job)

@@ -12,6 +12,8 @@ from windlass.model.assignment import Assignment
 from windlass.model.errors import StaleLease
 from windlass.model.rows import Failure, Json
 
+_LOG_CHARS_MAX = 1_000_000
+
 
 class Attempts:
     """The engine's side of the `Work` port."""
@@ -55,11 +57,12 @@ class Attempts:
         await self._engine.submit(AttemptStarted(attempt_id))
 
     async def succeeded(self, attempt_id: str, output: Json, log: str | None = None) -> str:
-        answer: str = await self._engine.submit(AttemptSucceeded(attempt_id, output, log))
+        event = AttemptSucceeded(attempt_id, output, storable(log))
+        answer: str = await self._engine.submit(event)
         return answer
 
     async def failed(self, attempt_id: str, failure: Failure, log: str | None = None) -> str:
-        answer: str = await self._engine.submit(AttemptFailed(attempt_id, failure, log))
+        answer: str = await self._engine.submit(AttemptFailed(attempt_id, failure, storable(log)))
         return answer
 
     async def renew(self, attempts: Sequence[str]) -> dict[str, bool]:
@@ -74,8 +77,14 @@ class Attempts:
         return blake2b(attempt_id.encode(), key=self._secret, digest_size=16).hexdigest()
 
     async def check_token(self, attempt_id: str, token: str) -> None:
-        if not hmac.compare_digest(await self.token(attempt_id), token):
+        expected = await self.token(attempt_id)
+        if not hmac.compare_digest(expected.encode(), token.encode()):
             raise StaleLease(f"the token does not belong to attempt {attempt_id}")
+
+
+def storable(log: str | None) -> str | None:
+    """A log without NUL, which a database cannot keep, and not without end."""
+    return None if log is None else log[:_LOG_CHARS_MAX].replace("\0", "\ufffd")
 
 
 class WaitingDemand:

@@ -38,6 +38,8 @@ def run_conditions(text: str, now: int) -> list[Cond]:
 
 
 def _condition(key: str | None, value: str, negated: bool, now: int) -> list[Cond]:
+    if key is None and negated:
+        raise BadRequest(f'"-{value}" has no key; only "-status:" can be negated')
     if key is None:
         return _bare(value)
     if key == "status":

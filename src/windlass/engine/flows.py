@@ -40,6 +40,8 @@ async def create_flow(engine: Engine, name: str, description: str = "") -> Flow:
 def check_name(name: str) -> None:
     if not name.strip():
         raise BadRequest("a flow needs a name")
+    if "\0" in name or "/" in name:
+        raise BadRequest("a flow's name has neither a slash nor a NUL in it")
     if len(name) > _NAME_MAX:
         raise BadRequest(f"a flow's name has at most {_NAME_MAX} characters")
 

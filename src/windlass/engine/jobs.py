@@ -23,6 +23,8 @@ from windlass.model.graph import Graph
 from windlass.model.ids import scope_of, task_of
 from windlass.model.rows import Idempotency, Row
 
+_DEPTH_MAX = 200
+
 
 class Job:
     """An event for a run that exists, and whoever waits for its outcome."""
@@ -67,8 +69,10 @@ class Job:
 
 
 def lineage(task_id: str) -> list[Need]:
-    """A task and the containers around it."""
+    """A task and the containers around it; only itself where no task can be that deep."""
     needs: list[Need] = []
+    if task_id.count("~") > _DEPTH_MAX:
+        return [Need("tasks", task_id)]
     while "~" in task_id:
         needs.append(Need("tasks", task_id))
         task_id = scope_of(task_id)

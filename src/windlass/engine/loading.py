@@ -6,7 +6,10 @@ from typing import Any
 
 from windlass.engine.graphs import Graphs
 from windlass.engine.workspace import RunView
+from windlass.kernel.turn import open_checkpoint_id
 from windlass.kernel.view import Need
+from windlass.model.graph import Kind
+from windlass.model.ids import attempt_id
 from windlass.model.rows import (
     Attempt,
     BranchResult,
@@ -17,6 +20,7 @@ from windlass.model.rows import (
     Timer,
     Variable,
 )
+from windlass.model.states import TaskState
 from windlass.ports.store import Session
 
 TABLES: dict[str, type[Row]] = {
@@ -30,7 +34,10 @@ async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, 
     sets: list[tuple[RunView, Need]] = []
     for view, need in needs:
         table = TABLES.get(need.what)
-        if table is not None:
+        if table is Variable:
+            # A node that reads one shared key mostly reads others too: read them all at once.
+            sets.append((view, Need("scope_variables", need.key[0])))
+        elif table is not None:
             by_table[table][need.key] = view
         elif need.what == "graph":
             await graphs.try_load(need.key)
@@ -43,8 +50,19 @@ async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, 
         rows = {row.pk: row for row in await session.rows(table, list(views))}
         for key, view in views.items():
             view.give(table, [key], [rows[key]] if key in rows else [])
-    for view, need in sets:
+    for view, need in dict.fromkeys(sets):
         await load_set(session, view, need)
+
+
+async def give_tasks(session: Session, view: RunView, tasks: Sequence[Task]) -> None:
+    """Tasks with what they hold: whoever ends many tasks at once takes that away as well."""
+    view.give(Task, [], tasks)
+    held = [attempt_id(t.id, t.attempts) for t in tasks if t.state is TaskState.RUNNING]
+    asked = [open_checkpoint_id(t) for t in tasks if t.kind == Kind.APPROVAL]
+    if held:
+        view.give(Attempt, held, await session.rows(Attempt, held))
+    if asked:
+        view.give(Checkpoint, asked, await session.rows(Checkpoint, asked))
 
 
 async def load_set(session: Session, view: RunView, need: Need) -> None:
@@ -52,14 +70,14 @@ async def load_set(session: Session, view: RunView, need: Need) -> None:
     answer: Any = True
     match need.what:
         case "open_tasks":
-            tasks = await session.open_tasks([need.key])
-            view.give(Task, [], tasks)
+            await give_tasks(session, view, await session.open_tasks([need.key]))
         case "run_tasks":
-            view.give(Task, [], await session.run_tasks(need.key))
+            await give_tasks(session, view, await session.run_tasks(need.key))
         case "waiting_tasks":
             view.give(Task, [], await session.waiting_tasks(*need.key))
         case "scope_variables":
             view.give(Variable, [], await session.variables(need.key))
+            view.whole_scopes.add(need.key)
         case "ended_branches":
             results: dict[int, BranchResult] = {}
             for result in await session.ended_branches(need.key):

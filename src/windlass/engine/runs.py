@@ -22,6 +22,8 @@ from windlass.model.rows import Idempotency, Json, Run, Task, Variable
 from windlass.model.states import RUN_ENDED, RunState
 from windlass.ports.store import Cond
 
+_KEY_MAX = 500
+
 
 class Started(msgspec.Struct, frozen=True):
     """What starting a run tells: its row, and whether this call made it."""
@@ -38,8 +40,13 @@ async def start_run(
     key: str = "",
     tags: Json = "{}",
     priority: int = 0,
+    request: str = "",
 ) -> Started:
-    """Begin a run. The same key with the same request gives the run that exists already."""
+    """Begin a run. The same key with the same request gives the run that exists already.
+
+    `request` is what was asked for in the caller's words: a version published in between must not
+    make the same request another one.
+    """
     graph = await engine.graphs.load(target.version_id)
     now = engine.store.now()
     run = Run(
@@ -56,8 +63,11 @@ async def start_run(
         updated_at=now,
     )
     row = None
+    if len(key) > _KEY_MAX or "\0" in key:
+        raise BadRequest(f"an idempotency key has at most {_KEY_MAX} characters, none of them NUL")
     if key:
-        digest = sha256(f"{target.version_id}\n{params}\n{tags}".encode()).hexdigest()
+        asked = request or f"{target.version_id}\n{params}\n{tags}"
+        digest = sha256(asked.encode()).hexdigest()
         row = Idempotency(key=key, run_id=run.id, request_hash=digest, created_at=now)
         earlier = await find_by_key(engine, row)
         if earlier is not None:
@@ -142,8 +152,8 @@ async def shared_of(engine: Engine, scope: str) -> dict[str, msgspec.Raw]:
 
 
 async def signal(engine: Engine, run_id: str, key: str, value: Json) -> None:
-    if not key:
-        raise BadRequest("a signal needs a key")
+    if not key or len(key) > _KEY_MAX or "\0" in key:
+        raise BadRequest(f"a signal needs a key of 1 to {_KEY_MAX} characters")
     await engine.submit(SignalReceived(run_id, key, value))
 
 

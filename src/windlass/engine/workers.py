@@ -11,6 +11,16 @@ from windlass.model.rows import Worker
 from windlass.ports.store import Cond
 
 _ID_MAX = 200
+_SERVICES_MAX = 256
+
+
+def check_services(services: Sequence[str]) -> None:
+    """Refuse names no queue can have, and more of them than a worker can mean."""
+    if len(services) > _SERVICES_MAX:
+        raise BadRequest(f"a worker serves at most {_SERVICES_MAX} services")
+    for name in services:
+        if not name or len(name) > _ID_MAX or not name.isprintable():
+            raise BadRequest(f"{name[:50]!r} is not the name of a service")
 
 
 async def register(
@@ -26,6 +36,10 @@ async def register(
     """Add a worker, or take it back under its old id."""
     if not worker_id or len(worker_id) > _ID_MAX:
         raise BadRequest(f"a worker needs an id of 1 to {_ID_MAX} characters")
+    if not worker_id.isprintable():
+        raise BadRequest(f"{worker_id[:50]!r} cannot be a worker's id")
+    if transport != "control":
+        check_services(services)
     now = engine.store.now()
     worker = Worker(
         id=worker_id,

@@ -45,6 +45,8 @@ class RunView:
             table: {} for table in (Run, Task, Attempt, Variable, Timer, Checkpoint)
         }
         self.memo: dict[Any, Any] = {}
+        self.whole_scopes: set[str] = set()
+        """Scopes whose shared keys are all in memory."""
         self.sets: dict[Need, Any] = {}
         """Sets of rows read in this pass; dropped at its end."""
 
@@ -55,6 +57,8 @@ class RunView:
         if key in rows:
             return cast("R | None", rows[key])
         if self.whole and table in (Variable, Timer, Checkpoint):
+            return None
+        if table is Variable and key[0] in self.whole_scopes:
             return None
         raise Missing(Need(table.TABLE, key))
 
@@ -88,8 +92,8 @@ class RunView:
         return [known[idx] for idx in sorted(known)]
 
     def variables(self, scope: str) -> Mapping[str, Variable]:
-        if not self.whole:
-            self._set(Need("scope_variables", scope))
+        if not self.whole and scope not in self.whole_scopes:
+            raise Missing(Need("scope_variables", scope))
         return {
             row.key: row
             for row in cast("dict[Any, Variable | None]", self.tables[Variable]).values()
@@ -180,7 +184,8 @@ class Workspace:
             if view is None:
                 continue
             run = view.run
-            if run is None or run.state in RUN_ENDED:
+            if run is None or run.state in RUN_ENDED or not run.active:
+                # Ended, or waiting for a time, a signal or a person: that costs no memory.
                 del self._views[run_id]
             else:
                 view.prune()

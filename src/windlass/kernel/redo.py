@@ -5,7 +5,7 @@ them and the run itself are reopened under a new generation, and shared keys go 
 were when the task was first visited, told from the results that remain.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ from windlass.kernel.routing import branches_at_once, release_next, write_output
 from windlass.kernel.scopes import drop_holds
 from windlass.kernel.turn import Turn, Visit
 from windlass.model.errors import Conflict, NotFound
-from windlass.model.graph import Kind
+from windlass.model.graph import Kind, Root
 from windlass.model.ids import scope_of
 from windlass.model.rows import Task, Variable
 from windlass.model.states import RUN_ENDED, TASK_ENDED, RunState, TaskState
@@ -56,18 +56,15 @@ def find_task(tasks: Sequence[Task], task_id: str | None, run_id: str) -> Task:
     failed = [task for task in tasks if task.state in (TaskState.FAILED, TaskState.CANCELLED)]
     if not failed:
         raise Conflict(f"run {run_id} has no failed task; name the task to retry from")
-    deepest = max(task.id.count("~") for task in failed if same_failure(failed, task))
-    return newest(t for t in failed if t.id.count("~") == deepest and same_failure(failed, t))
-
-
-def same_failure(failed: Sequence[Task], task: Task) -> bool:
-    """Whether a task belongs to the failure that ended the run: it, or something inside it."""
+    # The failure that ended the run: the outermost task that ended last, or what failed inside it.
     last = max(failed, key=lambda row: (row.ended_seq, -row.id.count("~")))
-    return task.id == last.id or (task.id.startswith(last.id + "~") and is_failed(task))
-
-
-def is_failed(task: Task) -> bool:
-    return task.state is TaskState.FAILED
+    inside = [
+        task
+        for task in failed
+        if task.state is TaskState.FAILED and task.id.startswith(last.id + "~")
+    ]
+    deepest = max((task.id.count("~") for task in inside), default=0)
+    return newest([t for t in inside if t.id.count("~") == deepest] or [last])
 
 
 def newest(tasks: Iterable[Task]) -> Task:
@@ -82,7 +79,6 @@ def descendants_of(tasks: Sequence[Task], task: Task) -> list[Task]:
     heads = [task.id + "~"]
     if task.idx < 0 and task.kind != Kind.CALL:
         heads.append(task.id)
-    later: list[Task] = []
     inner = task
     while True:
         scope = scope_of(inner.id)
@@ -92,12 +88,23 @@ def descendants_of(tasks: Sequence[Task], task: Task) -> list[Task]:
         if outer is None:
             break
         inner = outer
-    for row in tasks:
-        if row.state is TaskState.SUPERSEDED:
-            continue
-        if any(row.id == head or row.id.startswith(head.rstrip("~") + "~") for head in heads):
-            later.append(row)
+    tops = {head.rstrip("~") for head in heads}
+    whole = {head for head in heads if not head.endswith("~")}
+    later = [
+        row
+        for row in tasks
+        if row.state is not TaskState.SUPERSEDED
+        and (row.id in whole or any(place in tops for place in places_above(row.id)))
+    ]
     return [row for row in later if row.id != task.id or row.kind != Kind.CALL]
+
+
+def places_above(task_id: str) -> Iterator[str]:
+    """The ids of the containers around a task, innermost first."""
+    place = scope_of(task_id)
+    while place:
+        yield place
+        place = scope_of(place)
 
 
 def after(task: Task, other: Task) -> bool:
@@ -151,9 +158,17 @@ def restore_variables(turn: Turn, tasks: Sequence[Task], task: Task, dropped: se
     writes += [(seq, (key, value)) for seq, key, value in turn.view.signals(turn.run.id)]
     for _, source in sorted(writes, key=lambda write: write[0]):
         if isinstance(source, Task):
+            write_signal(turn, source)
             write_output(turn, source, turn.node(source), source.output or "null")
         else:
             turn.set_variable(turn.run.id, source[0], source[1])
+
+
+def write_signal(turn: Turn, task: Task) -> None:
+    """What a wait or an approval got stands under the key it waited for, in its own scope."""
+    ref = turn.node(task).signal
+    if ref is not None and ref.root is Root.SHARED and len(ref.path) == 1:
+        turn.set_variable(task.scope, str(ref.path[0]), task.output or "null")
 
 
 def reopen_around(turn: Turn, task: Task) -> None:

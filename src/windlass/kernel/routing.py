@@ -176,7 +176,8 @@ def subflow_action(turn: Turn, container: Task) -> str:
 
 
 def text_action(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    """An action somebody named; other values name none. A database keeps no NUL in a text."""
+    return value.replace("\0", "") if isinstance(value, str) else ""
 
 
 def end_subflow(turn: Turn, container: Task) -> None:

@@ -1,8 +1,9 @@
 """The native API's bodies and views: camelCase JSON, times in unix milliseconds."""
 
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from windlass.protocol.exchange import Wire
 
@@ -85,10 +86,10 @@ class VersionView(Wire, frozen=True, kw_only=True):
 
 class StartBody(Wire, frozen=True, kw_only=True):
     flow: str
-    version: int = 0
+    version: Annotated[int, Meta(ge=0, le=2**31)] = 0
     params: dict[str, Raw] = {}
     tags: dict[str, str] = {}
-    priority: int = 0
+    priority: Annotated[int, Meta(ge=-1_000_000, le=1_000_000)] = 0
     request_id: str = ""
 
 

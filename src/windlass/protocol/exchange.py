@@ -4,9 +4,10 @@ An exchange hands in results, renews leases, says how many attempts the worker c
 back attempts and everything the worker should know about those it holds.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 WORKERS_PATH = "/api/v1/workers"
 
@@ -24,7 +25,7 @@ class Registration(Wire, frozen=True, kw_only=True):
     id: str
     transport: str
     services: list[str]
-    capacity: int
+    capacity: Annotated[int, Meta(ge=0, le=1_000_000)]
     url: str = ""
     meta: dict[str, Any] = {}
 
@@ -42,7 +43,7 @@ class Fault(Wire, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     """`failed`, `fatal` (never retried), `timeout`, or `cancelled` (given back)."""
     message: str
-    retry_after_ms: int | None = None
+    retry_after_ms: Annotated[int, Meta(ge=0, le=10**12)] | None = None
 
 
 class Result(Wire, frozen=True, kw_only=True, omit_defaults=True):
@@ -63,7 +64,7 @@ class Exchange(Wire, frozen=True, kw_only=True):
     wait_ms: int = 0
     results: list[Result] = []
     renew: list[str] = []
-    load: int = 0
+    load: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
 
 
 class Receipt(Wire, frozen=True, kw_only=True):

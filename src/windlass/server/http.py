@@ -1,5 +1,6 @@
 """Reading requests and writing answers: limits, JSON, and errors in one shape."""
 
+import asyncio
 import re
 from typing import Any, TypeVar
 
@@ -23,6 +24,8 @@ from windlass.protocol.api import ErrorView, Problem
 T = TypeVar("T")
 
 DEPTH_MAX = 200
+_INLINE_BYTES = 256 * 1024
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]')
 
 
@@ -73,7 +76,11 @@ def parse_json(body: bytes, type_: type[T], *, empty: bytes = b"{}") -> T:
 
 
 async def read_json(request: Request, type_: type[T]) -> T:
-    return parse_json(await read_body(request, request.app.state.body_bytes_max), type_)
+    body = await read_body(request, request.app.state.body_bytes_max)
+    if len(body) > _INLINE_BYTES:
+        # Looking through megabytes takes a while; others should not wait for it.
+        await asyncio.to_thread(check_depth, body)
+    return parse_json(body, type_)
 
 
 def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -135,6 +142,6 @@ def whole_number(request: Request, name: str, default: int, most: int) -> int:
     text = request.query_params.get(name)
     if text is None or text == "":
         return default
-    if not text.lstrip("-").isdecimal():
+    if not _NUMBER.fullmatch(text):
         raise BadRequest(f'{name}="{text}" is not a whole number')
     return min(max(0, int(text)), most)

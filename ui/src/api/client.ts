@@ -69,6 +69,8 @@ export interface Send {
   yaml?: string
   query?: Record<string, string | number | undefined>
   signal?: AbortSignal
+  /** Used instead of the kept token. */
+  token?: string
 }
 
 export async function call<T>(path: string, send: Send = {}): Promise<T> {
@@ -77,7 +79,7 @@ export async function call<T>(path: string, send: Send = {}): Promise<T> {
     if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
   }
   const headers: Record<string, string> = { Accept: 'application/json' }
-  const token = getToken()
+  const token = send.token ?? getToken()
   if (token) headers.Authorization = `Bearer ${token}`
   let body: string | undefined
   if (send.yaml !== undefined) {
@@ -96,13 +98,13 @@ export async function call<T>(path: string, send: Send = {}): Promise<T> {
     setHealth({ offline: 'The server does not answer.' })
     throw new ApiError(0, 'No answer', 'The server does not answer.')
   }
-  if (!answer.ok) throw await refusal(answer)
+  if (!answer.ok) throw await refusal(answer, method)
   // Reads work without a control plane, so only an action that went through clears the banner.
   if (method !== 'GET' || health.offline === 'The server does not answer.') setHealth({ offline: '' })
   return (await answer.json()) as T
 }
 
-async function refusal(answer: Response): Promise<ApiError> {
+async function refusal(answer: Response, method: string): Promise<ApiError> {
   const text = await answer.text()
   let error = new ApiError(answer.status, answer.statusText, text)
   try {
@@ -112,6 +114,23 @@ async function refusal(answer: Response): Promise<ApiError> {
     // Not one of ours (a proxy, perhaps): the text itself is the best we have.
   }
   if (error.status === 401) setHealth({ signedOut: true })
-  if (error.status === 503) setHealth({ offline: error.detail })
+  if (error.status === 503) {
+    setHealth({ offline: error.detail })
+    probe()
+  } else if (method !== 'GET') setHealth({ offline: '' })
   return error
+}
+
+const PROBE_MS = 5000
+let probing = false
+
+/** Ask now and then whether actions work again; a count that changes nothing needs the same as they do. */
+function probe(): void {
+  if (probing) return
+  probing = true
+  setTimeout(() => {
+    probing = false
+    const body = { action: 'cancel', q: 'status:cancelling', dryRun: true }
+    void call('runs/bulk', { body }).catch(() => undefined)
+  }, PROBE_MS)
 }

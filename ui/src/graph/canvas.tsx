@@ -85,7 +85,8 @@ export function CanvasGraph({ drawing, layout, selected, onSelect }: GraphViewPr
       const cell = drawing.cells.get(spot.id)
       if (!cell || !shown(spot)) continue
       const look = lookOf(cell.state)
-      pen.fillStyle = color(cell.group ? '--sunk' : '--panel')
+      const far = at.zoom < 0.35 && !cell.group && cell.state
+      pen.fillStyle = color(far ? look.color : cell.group ? '--sunk' : '--panel')
       pen.strokeStyle = cell.state ? color(look.color) : color('--line')
       pen.lineWidth = cell.task === selected && selected ? 5 : 2
       pen.fillRect(spot.absX, spot.absY, spot.width, spot.height)

@@ -24,6 +24,7 @@ export class Connection {
     this.url = url
     this.token = token
     if (same && this.running && this.link.state !== 'denied') return
+    this.link = { state: 'connecting' }
     this.abort?.abort()
     this.wake?.()
     if (!this.running) void this.loop()

@@ -1,6 +1,6 @@
 /** Everything that happened, in order; the newest part first, earlier parts on demand. */
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 
 import { eventsPage } from '@/api/queries'
 import type { RunEvent } from '@/api/types'
@@ -93,7 +93,8 @@ function useEvents(runId: string, seq: number) {
       .then((page) => setEvents((old) => [...page.items.filter((event) => event.seq < first), ...old]))
       .catch(toastError)
   }
-  return { events: [...events].reverse(), earlier: first > 1 ? loadEarlier : undefined }
+  const newestFirst = useMemo(() => [...events].reverse(), [events])
+  return { events: newestFirst, earlier: first > 1 ? loadEarlier : undefined }
 }
 
 function summary(event: RunEvent, t: ReturnType<typeof useT>): string {

@@ -91,11 +91,15 @@ function paintLanes(pen: Pen, scene: Scene, width: number, height: number, px: (
     pen.stroke()
     lane.rows.forEach((row, at) => {
       const y = top + PAD / 2 + at * ROW
+      let free = 0
       for (const span of row ?? []) {
         const x0 = Math.max(LABEL, px(span.from))
         const x1 = Math.min(width, px(span.to))
         if (x1 < LABEL || x0 > width || x1 < x0) continue
         const w = Math.max(BAR_MIN, x1 - x0)
+        // What would be hidden under the bar before it is not drawn.
+        if (x0 + w <= free) continue
+        free = x0 + w
         paintBar(pen, span, x0, y, w, span.task === scene.selected, color)
         hits.push({ span, x: x0, y, w, h: ROW - 2 })
       }

@@ -21,6 +21,25 @@ const route = getRouteApi('/runs/$id')
 const ROWS_MAX = 12
 const LABEL = 150
 
+const LARGE = 2000
+const LARGE_MS = 1000
+
+/** A value that follows another at most so often; a large timeline is drawn once a second. */
+function useThrottled<T>(value: T, ms: number): T {
+  const [shown, setShown] = useState(value)
+  const latest = useRef(value)
+  latest.current = value
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null)
+  useEffect(() => {
+    if (!ms || timer.current || latest.current === shown) return
+    timer.current = setTimeout(() => {
+      timer.current = null
+      setShown(latest.current)
+    }, ms)
+  }, [value, ms, shown])
+  return ms ? shown : value
+}
+
 interface Props {
   graph: FlowGraph
   model: RunModel
@@ -29,8 +48,9 @@ interface Props {
   onSelect: (task: string | undefined) => void
 }
 
-export function Timeline({ graph, model, run, selected, onSelect }: Props) {
+export function Timeline({ graph, model: newest, run, selected, onSelect }: Props) {
   const t = useT()
+  const model = useThrottled(newest, newest.tasks.size > LARGE ? LARGE_MS : 0)
   const { zone } = usePrefs()
   const search = route.useSearch()
   const navigate = route.useNavigate()
@@ -72,7 +92,8 @@ export function Timeline({ graph, model, run, selected, onSelect }: Props) {
     const from = Math.max(0, at - (at - shown.from) * factor)
     setRange({ from, to: Math.min(map.length, Math.max(from + 1, at + (shown.to - at) * factor)) })
   }
-  const attemptsMax = Math.max(1, ...[...model.attempts.values()].map((row) => row.number))
+  let attemptsMax = 1
+  for (const row of model.attempts.values()) attemptsMax = Math.max(attemptsMax, row.number)
   if (spans.length === 0) return <Empty title={t('Nothing has happened yet.')} command={`windlass why ${run.id}`} />
   return (
     <>

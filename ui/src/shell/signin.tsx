@@ -1,7 +1,7 @@
 /** Asks for a token when the server wants one; it is kept until the tab is closed. */
 import { useState } from 'react'
 
-import { call, setToken, signOut } from '@/api/client'
+import { call, setToken } from '@/api/client'
 import { useT } from '@/i18n'
 import { Button, Field, Input } from '@/parts/basics'
 
@@ -10,12 +10,11 @@ export function SignIn() {
   const [token, setText] = useState('')
   const [problem, setProblem] = useState('')
   const submit = async () => {
-    setToken(token.trim())
     try {
-      await call('runs', { query: { limit: 1 } })
+      await call('runs', { query: { limit: 1 }, token: token.trim() })
+      setToken(token.trim())
       window.windlass.signedIn()
     } catch (error) {
-      signOut()
       setProblem(error instanceof Error ? error.message : String(error))
     }
   }

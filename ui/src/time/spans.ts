@@ -21,7 +21,7 @@ export type LaneBy = 'node' | 'worker' | 'kind'
 const WAITS = new Set(['approval', 'timer', 'wait'])
 const CONTAINERS = new Set(['foreach', 'parallel', 'subflow'])
 
-/** The spans of a run up to `now`; `attempt` 0 is all of them, -1 the newest of each task. */
+/** The spans of a run up to `now`, by when they began; `attempt` 0 is all of them, -1 the newest of each task. */
 export function spansOf(
   model: RunModel,
   kinds: ReadonlyMap<string, string>,
@@ -40,11 +40,14 @@ export function spansOf(
     // News of a new task does not tell its kind; the definition does.
     const kind = task.kind || kinds.get(task.node) || ''
     if (CONTAINERS.has(kind) || task.total > 0) continue
-    const own = (tries.get(task.id) ?? []).sort((a, b) => a.number - b.number)
-    spans.push(...spansOfTask({ ...task, kind }, own, now).filter((span) => chosen(span, attempt, own.length)))
+    const own = tries.get(task.id) ?? []
+    if (own.length > 1) own.sort((a, b) => a.number - b.number)
+    for (const span of spansOfTask(task, kind, own, now)) {
+      if (chosen(span, attempt, own.length)) spans.push(span)
+    }
   }
   for (const span of spans) span.lane = laneOf(span, by)
-  return spans
+  return spans.sort((a, b) => a.from - b.from)
 }
 
 function chosen(span: TimeSpan, attempt: number, newest: number): boolean {
@@ -58,12 +61,12 @@ function laneOf(span: TimeSpan, by: LaneBy): string {
   return span.node.replace(/\/(\*|\d+)$/, '')
 }
 
-function spansOfTask(task: TaskLite, tries: AttemptLite[], now: number): TimeSpan[] {
+function spansOfTask(task: TaskLite, taskKind: string, tries: AttemptLite[], now: number): TimeSpan[] {
   const end = task.finishedAt ?? now
   const base = { task: task.id, node: task.node, lane: '', state: task.state, worker: '', attempt: 0 }
   if (tries.length === 0) {
     if (task.state === 'pending' || task.state === 'skipped') return []
-    const kind: SpanKind = WAITS.has(task.kind) || task.state === 'waiting' ? 'wait' : 'queue'
+    const kind: SpanKind = WAITS.has(taskKind) || task.state === 'waiting' ? 'wait' : 'queue'
     const instant = task.finishedAt !== null && kind === 'queue'
     return [{ ...base, kind: instant ? 'run' : kind, from: task.createdAt, to: end, open: task.finishedAt === null }]
   }
@@ -93,10 +96,10 @@ export interface Lane {
   rows: TimeSpan[][]
 }
 
-/** Lanes in the order things began, spans packed into as few rows as need not overlap. */
+/** Lanes of sorted spans, in the order things began, packed into as few rows as need not overlap. */
 export function lanesOf(spans: readonly TimeSpan[], rowsMax: number): Lane[] {
   const lanes = new Map<string, { rows: TimeSpan[][]; ends: { end: number; task: string }[] }>()
-  for (const span of [...spans].sort((a, b) => a.from - b.from)) {
+  for (const span of spans) {
     let lane = lanes.get(span.lane)
     if (!lane) lanes.set(span.lane, (lane = { rows: [], ends: [] }))
     let row = lane.ends.findIndex((last) => last.task === span.task && last.end <= span.from)

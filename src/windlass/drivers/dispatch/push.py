@@ -6,7 +6,9 @@ matching as for every other transport: the one with the most room, away from the
 
 import asyncio
 import logging
+import socket
 from collections.abc import Awaitable, Callable, Sequence
+from urllib.parse import quote
 
 import anyio
 import httpx
@@ -19,6 +21,13 @@ from windlass.model.rows import Failure, Json, Worker
 from windlass.ports.work import Work
 
 log = logging.getLogger(__name__)
+
+_KEEPALIVE = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 15),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
+]
 
 
 class Reply(msgspec.Struct):
@@ -59,10 +68,14 @@ class PushDispatcher:
         self._http = httpx.AsyncClient(
             # A call may take hours: how long is for the node's own time limit to say.
             timeout=httpx.Timeout(None, connect=5.0),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
             headers=headers,
             follow_redirects=False,
             trust_env=False,
+            transport=httpx.AsyncHTTPTransport(
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=64),
+                # A host that is gone without a word is noticed within half a minute.
+                socket_options=_KEEPALIVE,
+            ),
         )
 
     async def run(self) -> None:
@@ -97,6 +110,9 @@ class PushDispatcher:
                 runner.retire()
                 self._retired.add(task)
                 task.add_done_callback(self._retired.discard)
+                if worker is None:
+                    # Past one more lease of silence they will not: others get the work.
+                    asyncio.get_running_loop().call_later(self._work.lease_s, task.cancel)
                 del self._runners[worker_id]
                 changes += 1
         for worker in workers.values():
@@ -132,7 +148,7 @@ class PushDispatcher:
         )
 
     def _call(self, worker: Worker, service: str) -> Execute:
-        url = f"{worker.url.rstrip('/')}/exec/{service}"
+        url = f"{worker.url.rstrip('/')}/exec/{quote(service, safe='')}"
 
         async def execute(assignment: Assignment) -> Json:
             body = f'{{"input":{assignment.input},"params":{assignment.params}}}'

@@ -18,6 +18,7 @@ from windlass.model.values import is_object
 _INTERPRETERS = {"python": "python3", "javascript": "node", "": "bash"}
 _TIMEOUT_MS = 10_000
 _OUTPUT_BYTES_MAX = 1024 * 1024
+_PRIVATE = ("WINDLASS_", "SCHEDULER_", "PG")
 
 
 async def run_script(assignment: Assignment) -> Json:
@@ -38,7 +39,9 @@ async def run_script(assignment: Assignment) -> Json:
             raise AttemptError(Failure("timeout", text)) from error
         finally:
             _kill(process)
-    text = out[:_OUTPUT_BYTES_MAX].decode(errors="replace")
+    if len(out) > _OUTPUT_BYTES_MAX:
+        raise AttemptError(Failure("fatal", f"script wrote more than {_OUTPUT_BYTES_MAX} bytes"))
+    text = out.decode(errors="replace")
     if process.returncode != 0:
         tail = text[-2000:].strip()
         raise AttemptError(Failure("failed", f"script exited with {process.returncode}: {tail}"))
@@ -71,7 +74,11 @@ async def _talk(process: asyncio.subprocess.Process, stdin: bytes | None) -> byt
             process.stdin.write(stdin)
             await process.stdin.drain()
             process.stdin.close()
-    out = await process.stdout.read()
+    out = b""
+    while chunk := await process.stdout.read(65536):
+        out += chunk
+        if len(out) > _OUTPUT_BYTES_MAX:
+            return out
     await process.wait()
     return out
 
@@ -82,7 +89,7 @@ async def _start(
     given = script.get("env")
     extra = {k: str(v) for k, v in given.items()} if is_object(given) else {}
     # Our own settings, tokens among them, are none of a script's business.
-    env = {k: v for k, v in os.environ.items() if not k.startswith("WINDLASS_")}
+    env = {k: v for k, v in os.environ.items() if not k.startswith(_PRIVATE)}
     try:
         return await asyncio.create_subprocess_exec(
             *command,
@@ -98,10 +105,9 @@ async def _start(
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """End the script and whatever it started."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+    """End the script and whatever it started, which may outlive it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _result(text: str, mode: str) -> Json:

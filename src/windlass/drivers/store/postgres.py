@@ -11,7 +11,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import asyncpg
 
@@ -21,7 +21,7 @@ from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.migrate_postgres import schema_version
 from windlass.drivers.sql.queries import load_queries, positional
 from windlass.drivers.sql.tables import below, columns, from_tuples, is_number
-from windlass.model.errors import Unavailable
+from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Task, Variable
 from windlass.model.states import TaskState
 from windlass.ports.store import Cond, Raced, Writes
@@ -57,6 +57,19 @@ _RACES = (
 _SYNC_S = 30.0
 
 
+if TYPE_CHECKING:
+    PlainConnection = asyncpg.Connection[asyncpg.Record]
+else:  # generic in its stubs only
+    PlainConnection = asyncpg.Connection
+
+
+class Unreset(PlainConnection):
+    """A connection that needs no resetting: our statements leave nothing behind in it."""
+
+    def get_reset_query(self) -> str:
+        return ""
+
+
 class PostgresStore:
     """A store in one PostgreSQL database; open it with `PostgresStore.open`."""
 
@@ -77,7 +90,12 @@ class PostgresStore:
     async def open(cls, url: str, pool_size: int = 8) -> "PostgresStore":
         try:
             pool = await asyncpg.create_pool(
-                url, min_size=1, max_size=pool_size, server_settings=SETTINGS, command_timeout=60
+                url,
+                min_size=1,
+                max_size=pool_size,
+                server_settings=SETTINGS,
+                command_timeout=60,
+                connection_class=Unreset,
             )
         except _LOST as error:
             raise Unavailable(f"cannot reach PostgreSQL: {error}") from error
@@ -95,6 +113,8 @@ class PostgresStore:
                 yield connection
         except _RACES as error:
             raise Raced(str(error)) from error
+        except (asyncpg.DataError, asyncpg.ProgramLimitExceededError) as error:
+            raise BadRequest(f"this cannot be stored: {error}") from error
         except asyncpg.PostgresError as error:
             if error.sqlstate == "WL002":
                 raise Raced(str(error)) from error

@@ -8,9 +8,9 @@ their own and, in WAL mode, neither wait for the writer nor hold it up.
 import asyncio
 import sqlite3
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -28,7 +28,7 @@ from windlass.drivers.sql.tables import (
     places,
     to_tuple,
 )
-from windlass.model.errors import Unavailable
+from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
 from windlass.model.states import TaskState
 from windlass.ports.store import Cond, Raced, Writes
@@ -117,11 +117,10 @@ class SqliteStore:
 
         def write() -> dict[str, bool]:
             held: dict[str, bool] = {}
-            self._write.execute("begin immediate")
-            for attempt in attempts:
-                for (cancel_at,) in self._write.execute(sql, (lease_until, attempt)).fetchall():
-                    held[attempt] = cancel_at is not None
-            self._write.execute("commit")
+            with transaction(self._write):
+                for attempt in attempts:
+                    for (cancel_at,) in self._write.execute(sql, (lease_until, attempt)).fetchall():
+                        held[attempt] = cancel_at is not None
             return held
 
         return await self._on(self._writer, write)
@@ -249,20 +248,28 @@ class SqliteSession:
 
 
 def save(db: sqlite3.Connection, writes: Writes) -> None:
-    """One transaction; anything that goes wrong leaves nothing behind."""
-    db.execute("begin immediate")
+    """Write everything, or raise and leave nothing behind."""
     try:
-        _save(db, writes)
-        db.execute("commit")
+        with transaction(db):
+            _save(db, writes)
     except sqlite3.IntegrityError as error:
-        db.execute("rollback")
         if error.sqlite_errorname in ("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE"):
             raise Raced(str(error)) from error
         raise
-    except BaseException:
+    except OverflowError as error:
+        raise BadRequest(f"a number is too large to be stored: {error}") from error
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Generator[None]:
+    """A transaction that is gone, one way or the other, when the block ends."""
+    db.execute("begin immediate")
+    try:
+        yield
+        db.execute("commit")
+    finally:
         if db.in_transaction:
             db.execute("rollback")
-        raise
 
 
 def _save(db: sqlite3.Connection, writes: Writes) -> None:

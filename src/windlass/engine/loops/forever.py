@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Protocol
 
 from windlass.model.errors import Unavailable
@@ -37,3 +38,16 @@ async def run_forever(loop: Loop) -> None:
             failures += 1
             log.exception("%s failed; it goes on", type(loop).__name__)
             await asyncio.sleep(min(5.0, 0.2 * failures))
+
+
+def raise_outage(results: Sequence[object]) -> int:
+    """How many of a loop's items were refused. One bad item is logged and holds up no other; only
+    a database that is away stops them all."""
+    refused = 0
+    for result in results:
+        if isinstance(result, Unavailable):
+            raise result
+        if isinstance(result, Exception):
+            log.warning("one item was refused: %r", result)
+            refused += 1
+    return refused

@@ -3,6 +3,7 @@
 import asyncio
 
 from windlass.engine.engine import Engine
+from windlass.engine.loops.forever import raise_outage
 from windlass.kernel.events import LeaseExpired
 
 
@@ -18,10 +19,7 @@ class Leases:
         results = await asyncio.gather(
             *(self._engine.submit(event) for event in events), return_exceptions=True
         )
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
-        return len(rows)
+        return len(rows) - raise_outage(results)
 
     async def pause(self) -> None:
         await asyncio.sleep(self._engine.settings.sweep_s)

@@ -1,15 +1,12 @@
 """Fires timers when they are due, and sleeps until the next one is."""
 
 import asyncio
-import logging
 
 from windlass.engine.engine import Engine
+from windlass.engine.loops.forever import raise_outage
 from windlass.kernel.events import TimerFired
-from windlass.model.errors import Unavailable, WindlassError
 from windlass.model.rows import Timer
 from windlass.ports.store import Cond
-
-log = logging.getLogger(__name__)
 
 
 class Timers:
@@ -28,16 +25,12 @@ class Timers:
             *(self._engine.submit(TimerFired(row.id, row.run_id)) for row in rows),
             return_exceptions=True,
         )
-        refused = [result for result in results if isinstance(result, Exception)]
-        for error in refused:
-            if isinstance(error, Unavailable) or not isinstance(error, WindlassError):
-                raise error
-            log.warning("a timer could not be fired: %s", error)
-        if len(rows) == len(refused):
+        refused = raise_outage(results)
+        if len(rows) == refused:
             found = await store.query("next_due")
             # Timers that are refused stay due; they are tried again at the next look.
             self._next_due_at = found[0]["due_at"] if not refused else None
-        return len(rows) - len(refused)
+        return len(rows) - refused
 
     async def pause(self) -> None:
         """Sleep until the next timer, a new earlier one, or the next look all the same."""

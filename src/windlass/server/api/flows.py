@@ -120,7 +120,7 @@ async def get_version(request: Request) -> Response:
     engine = engine_of(request)
     flow = await flows.find_flow(engine, request.path_params["name"])
     number = request.path_params["number"]
-    if not number.isdecimal():
+    if not number.isdecimal() or len(number) > 9:
         raise BadRequest(f'version "{number}" is not a whole number')
     return reply(version_view(flow, await flows.find_version(engine, flow, int(number))))
 

@@ -21,6 +21,7 @@ from windlass.server.routes import Route
 
 _KEEPALIVE_S = 15.0
 _EVENTS_MAX = 1000
+_DIGITS = 16
 
 
 async def list_tasks(request: Request) -> Response:
@@ -104,13 +105,13 @@ async def list_events(request: Request) -> Response:
     after = whole_number(request, "after", 0, 2**53)
     if "text/event-stream" in request.headers.get("accept", ""):
         resume = request.headers.get("last-event-id", "")
-        after = int(resume) if resume.isdecimal() else after
+        after = int(resume) if resume.isdecimal() and len(resume) < _DIGITS else after
         return StreamingResponse(
             stream(engine, run.id, after),
             media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
-    limit = whole_number(request, "limit", 500, _EVENTS_MAX)
+    limit = max(1, whole_number(request, "limit", 500, _EVENTS_MAX))
     rows = await events_after(engine, run.id, after, limit + 1)
     items = [event_view(row) for row in rows[:limit]]
     return reply(Page(items=items, next=rows[limit - 1].seq if len(rows) > limit else None))

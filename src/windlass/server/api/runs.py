@@ -48,6 +48,7 @@ async def start(request: Request) -> Response:
         key=request.headers.get("idempotency-key") or body.request_id,
         tags=msgspec.json.encode(body.tags).decode(),
         priority=body.priority,
+        request=msgspec.json.encode(body, order="sorted").decode(),
     )
     return started_view(started, target)
 

@@ -63,6 +63,7 @@ async def exchange(request: Request) -> Response:
     body = await read_json(request, Exchange)
     worker_id = request.path_params["id"]
     attempts = attempts_of(request)
+    workers.check_services(body.services)
     known = await request.app.state.presence.seen(worker_id, body.load)
     queues = [f"pull:{service}" for service in body.services]
     slots = min(body.slots, _SLOTS_MAX)
@@ -112,6 +113,10 @@ async def report(attempts: Attempts, result: Result) -> Receipt:
         return Receipt(attempt_id=attempt_id, status=status)
     except (StaleLease, NotFound) as error:
         return Receipt(attempt_id=attempt_id, status="stale", detail=str(error))
+    except BadRequest as error:
+        # A result that cannot be kept would be sent and refused for ever.
+        await attempts.failed(attempt_id, Failure("fatal", str(error)))
+        return Receipt(attempt_id=attempt_id, status="accepted", detail=str(error))
 
 
 async def assigned(attempts: Attempts, row: Assignment) -> Assigned:

@@ -20,7 +20,7 @@ from windlass.server.compat.pocketflow.names import (
     seconds,
     text_field,
 )
-from windlass.server.http import reply, whole_number
+from windlass.server.http import check_depth, reply, whole_number
 
 
 def paging(request: Request) -> tuple[int, int]:
@@ -127,6 +127,7 @@ def params_text(value: Any) -> str:
     if value is None or value == "":
         return "{}"
     if isinstance(value, str):
+        check_depth(value.encode())
         try:
             value = msgspec.json.decode(value)
         except (msgspec.DecodeError, RecursionError) as error:

@@ -31,6 +31,7 @@ STATES: dict[str, tuple[str, ...]] = {
     "canceled": ("cancelled",),
 }
 OK = {"ok": "1"}
+_LARGE = 2**53
 
 
 def bare(prefixed: str, prefix: str) -> str:
@@ -78,7 +79,9 @@ def number_field(fields: dict[str, Any], name: str) -> int:
     value = fields.get(name.lower().replace("_", ""), 0)
     if value is None:
         return 0
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LARGE:
+        raise BadRequest(f"{name} must be a whole number")
+    if value != int(value):
         raise BadRequest(f"{name} must be a whole number")
     return int(value)
 

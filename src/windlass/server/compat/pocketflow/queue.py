@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine.attempts import Attempts
+from windlass.engine.workers import check_services
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, NotFound, StaleLease
 from windlass.model.rows import Failure
@@ -40,6 +41,7 @@ async def poll(request: Request) -> Response:
     fields = await read_fields(request)
     worker_id = text_field(fields, "worker_id", required=True)
     services = list_field(fields, "services")
+    check_services(services)
     await request.app.state.presence.seen(worker_id)
     batch = "max" in fields
     count = min(max(1, number_field(fields, "max")), _BATCH_MAX) if batch else 1
