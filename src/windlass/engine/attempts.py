@@ -27,10 +27,17 @@ class Attempts:
         return self._engine.settings.lease_s
 
     def want(
-        self, worker_id: str, queues: Sequence[str], slots: int, *, holder: str = "", url: str = ""
+        self,
+        worker_id: str,
+        queues: Sequence[str],
+        slots: int,
+        *,
+        holder: str = "",
+        url: str = "",
+        load: int = 0,
     ) -> "WaitingDemand":
         lease_ms = int(self.lease_s * 1000)
-        demand = Demand(worker_id, queues, slots, lease_ms, holder=holder, url=url)
+        demand = Demand(worker_id, queues, slots, lease_ms, holder=holder, url=url, load=load)
         return WaitingDemand(self._engine, demand)
 
     async def claim(

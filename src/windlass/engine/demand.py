@@ -20,7 +20,17 @@ from windlass.model.rows import Task
 class Demand:
     """Somebody who waits for work; lives until it is given some or gives up."""
 
-    __slots__ = ("answer", "given", "holder", "lease_ms", "queues", "slots", "url", "worker_id")
+    __slots__ = (
+        "answer",
+        "given",
+        "holder",
+        "lease_ms",
+        "load",
+        "queues",
+        "slots",
+        "url",
+        "worker_id",
+    )
 
     def __init__(
         self,
@@ -31,6 +41,7 @@ class Demand:
         *,
         holder: str = "",
         url: str = "",
+        load: int = 0,
     ) -> None:
         self.worker_id = worker_id
         self.queues = tuple(queues)
@@ -38,6 +49,7 @@ class Demand:
         self.lease_ms = lease_ms
         self.holder = holder or worker_id
         self.url = url
+        self.load = load
         self.given: list[Assignment] = []
         self.answer: asyncio.Future[list[Assignment]] = asyncio.get_running_loop().create_future()
 
@@ -125,7 +137,8 @@ class Demands:
         self._empty.clear()
 
     def match(self, tasks: Sequence[Task]) -> Matches:
-        """Give each task to the demand with the most room; away from the worker it failed on."""
+        """Give each task to the demand with the most room, less what its worker says it carries
+        already; away from the worker the task failed on."""
         matches = Matches([], [])
         taken: defaultdict[int, int] = defaultdict(int)
         for task in tasks:
@@ -149,4 +162,4 @@ class Demands:
 
     @staticmethod
     def _rank(demand: Demand, task: Task, room: int) -> tuple[bool, int]:
-        return (demand.worker_id != task.avoid, room)
+        return (demand.worker_id != task.avoid, room - demand.load)

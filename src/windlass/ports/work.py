@@ -30,9 +30,16 @@ class Waiting(Protocol):
 
 class Work(Protocol):
     def want(
-        self, worker_id: str, queues: Sequence[str], slots: int, *, holder: str = "", url: str = ""
+        self,
+        worker_id: str,
+        queues: Sequence[str],
+        slots: int,
+        *,
+        holder: str = "",
+        url: str = "",
+        load: int = 0,
     ) -> Waiting:
-        """State demand for the tasks of some queues."""
+        """State demand for the tasks of some queues; `load` is what the worker says it carries."""
         ...
 
     async def succeeded(self, attempt_id: str, output: Json, log: str | None = None) -> str: ...

@@ -119,6 +119,8 @@ class PushDispatcher:
             if worker.id not in self._runners:
                 self._start(worker)
                 changes += 1
+            if worker.id in self._runners:
+                self._runners[worker.id][1].load = worker.load
         return changes
 
     def stop_attempt(self, attempt_id: str) -> None:

@@ -52,6 +52,8 @@ class Runner:
         self._execute = execute
         self._queues = tuple(execute)
         self._free = slots
+        self.load = 0
+        """What the worker last said it carries, from wherever."""
         self._retired = False
         self._takers: set[asyncio.Task[None]] = set()
         self._waiting: Waiting | None = None
@@ -89,7 +91,12 @@ class Runner:
             self._waiting.resize(self._free)
         elif self._free > 0:
             self._waiting = self._work.want(
-                self._worker_id, self._queues, self._free, holder=self._holder, url=self._url
+                self._worker_id,
+                self._queues,
+                self._free,
+                holder=self._holder,
+                url=self._url,
+                load=self.load,
             )
             taker = asyncio.ensure_future(self._take(self._waiting))
             self._takers.add(taker)
