@@ -107,6 +107,25 @@ def test_pushing_the_same_text_again_changes_nothing(served: Served) -> None:
     assert [item["version"] for item in listed] == [2, 1]
 
 
+def test_pushing_at_the_same_moment_makes_one_flow(served: Served) -> None:
+    answers: list[httpx.Response] = []
+
+    def push(key: str) -> None:
+        with httpx.Client(base_url=served.http.base_url, headers=served.http.headers) as http:
+            body = {"definition": wait_node(key)}
+            answers.append(http.post("/api/v1/flows/race/versions", json=body, timeout=30))
+
+    threads = [threading.Thread(target=push, args=(f"k{number}",)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {answer.status_code for answer in answers} == {201}
+    assert sorted(answer.json()["version"] for answer in answers) == [1, 2, 3, 4, 5, 6]
+    found = served.http.get("/api/v1/flows", params={"q": "race"}).json()["items"]
+    assert len(found) == 1
+
+
 def test_a_checkpoint_is_answered_once(served: Served) -> None:
     served.push("ship", approval_node())
     run_id = served.start("ship", {"what": {"build": 7}})

@@ -1,18 +1,21 @@
 """Flows and their versions: publishing, finding, reading."""
 
 from typing import Any
+from uuid import UUID, uuid5
 
 import msgspec
 
 from windlass.dialects.flow import compile_flow
 from windlass.engine.engine import Engine
 from windlass.kernel.expressions import refs_of
-from windlass.model.errors import BadRequest, Conflict, NotFound
+from windlass.model.errors import BadRequest, Conflict, NotFound, Unavailable
 from windlass.model.graph import Graph, Ref, Root
 from windlass.model.rows import Flow, Json, Version
 from windlass.ports.store import Cond
 
 _NAME_MAX = 200
+_PUBLISH_TRIES = 8
+_NAMES = UUID("5b3cf1f0-77a6-4c38-9e0c-6a1c0b7d1e55")
 
 
 class Published(msgspec.Struct, frozen=True):
@@ -27,14 +30,22 @@ class Published(msgspec.Struct, frozen=True):
         return Target(self.flow.id, self.flow.name, self.version.id, self.version.number)
 
 
-async def create_flow(engine: Engine, name: str, description: str = "") -> Flow:
+async def create_flow(engine: Engine, name: str, description: str = "", flow_id: str = "") -> Flow:
     """Add a flow without a version. Names need not be unique here; `publish` reuses a name."""
     check_name(name)
     flow = Flow(
-        id=engine.new_id(), name=name, description=description, created_at=engine.store.now()
+        id=flow_id or engine.new_id(),
+        name=name,
+        description=description,
+        created_at=engine.store.now(),
     )
     await engine.write(flow)
     return flow
+
+
+def id_of_name(name: str) -> str:
+    """The id of a flow that is made by its name: two at the same moment then make one."""
+    return str(uuid5(_NAMES, name))
 
 
 def check_name(name: str) -> None:
@@ -67,11 +78,23 @@ async def publish(
     """
     compile_flow(definition)
     check_name(name)
+    for last in (*(False,) * _PUBLISH_TRIES, True):
+        try:
+            return await _publish(engine, name, encode(definition), description, status)
+        except (Conflict, Unavailable):
+            # Somebody published to the same flow at the same moment; look again.
+            if last:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def _publish(
+    engine: Engine, name: str, source: Json, description: str, status: str
+) -> Published:
     try:
         flow = await find_flow(engine, name)
     except NotFound:
-        flow = await create_flow(engine, name, description)
-    source = encode(definition)
+        flow = await create_flow(engine, name, description, id_of_name(name))
     newest = await engine.store.page(
         Version, [Cond("flow_id", "=", flow.id)], order="number", descending=True, limit=1
     )
