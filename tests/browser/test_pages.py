@@ -108,6 +108,10 @@ def test_every_page_fits_its_window(
             opened(page, site, path)
             wide = page.evaluate("document.documentElement.scrollWidth")
             assert wide <= width, f"{name} is {wide} px wide at {width}"
+            if name.endswith("-graph"):
+                box = page.locator(".react-flow").bounding_box()
+                assert box is not None, f"{name} draws no graph"
+                assert box["height"] > 300, f"the graph of {name} is {box['height']} px high"
             if keep:
                 page.screenshot(path=SHOTS / f"{name}-{width}.png")
         if keep:

@@ -33,7 +33,6 @@ export function useLayout(boxes: Box[], wires: Wire[], key: string): Layout | nu
       gone = true
     }
     // The key stands for boxes and wires, which are made anew at every render.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [key])
   return found
 }

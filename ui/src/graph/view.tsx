@@ -48,9 +48,8 @@ function Flow({ drawing, layout, selected, onSelect, onToggle, onRetry }: GraphV
   useKeys({ f: () => void flow.fitView({ padding: 0.1 }) })
   const nodes = useMemo(
     () => nodesOf(drawing, layout, selected, { onSelect, onToggle, onRetry }),
-    // Handlers are stable enough: a new one comes with a new selection or drawing.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-    [drawing, layout, selected],
+    // Handlers are new at every render but do the same, as long as retrying is allowed or not.
+    [drawing, layout, selected, !onRetry],
   )
   const edges = useMemo(() => edgesOf(drawing, layout), [drawing, layout])
   useEffect(() => {
@@ -59,8 +58,9 @@ function Flow({ drawing, layout, selected, onSelect, onToggle, onRetry }: GraphV
     first.current = false
   }, [flow])
   return (
-    <div className="h-full min-h-96 flex-1" data-graph={drawing.boxes.length}>
+    <div className="relative min-h-96 w-full flex-1" data-graph={drawing.boxes.length}>
       <ReactFlow
+        className="!absolute inset-0"
         nodes={nodes}
         edges={edges}
         nodeTypes={NODE_TYPES}

@@ -75,7 +75,7 @@ export function FlowPage() {
         </Button>
         <NewRunButton flow={name} version={shown.version} />
       </PageHead>
-      <div className="mb-2 flex items-center gap-3">
+      <div className="mb-2 flex flex-wrap items-center gap-x-3 gap-y-1">
         <Choices
           label={t('View')}
           value={tab}
