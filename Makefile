@@ -84,8 +84,11 @@ format: setup ## Format the code and apply safe fixes
 test: setup ## Run the unit and property tests
 	$(BIN)/pytest $(wildcard tests/unit tests/property)
 
+# The browser's driver keeps an event loop running for as long as its process lives, which no other
+# asynchronous test can bear: its tests have a process of their own.
 test-all: setup setup-tests check $(if $(UI_BUILT),ui-test) ## Check, then run every test
-	$(BIN)/pytest tests
+	$(BIN)/pytest tests --ignore=tests/browser
+	$(BIN)/pytest tests/browser
 
 bench: setup ## Measure throughput and latency
 	$(BIN)/windlass bench
