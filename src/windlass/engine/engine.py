@@ -1,7 +1,7 @@
 """The engine: one object with every use case, over one store.
 
-The use cases live in modules of their own (`flows`, `runs`, `attempts`, `workers`, `inbox`,
-`why`); this one holds what they share and starts the loops.
+The use cases live in modules of their own (`flows`, `runs`, `attempts`, `workers`, `why`); this
+one holds what they share. The loops beside them are started by the wiring.
 """
 
 import asyncio

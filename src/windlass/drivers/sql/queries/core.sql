@@ -14,7 +14,7 @@ select {columns} from tasks where id > :low and id < :high order by made_seq, id
 select {columns} from tasks where run_id = :run_id and wait_key = :key;
 
 -- name: ended_branches
--- How the branches of a fan-out ended. Read once, at the join.
+-- The branches of a fan-out and how those that have ended did. Read once, at the join.
 select idx, state, output, error from tasks
  where id > :low and id < :high and scope = :container order by idx;
 

@@ -13,6 +13,7 @@ from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, NotFound, StaleLease
 from windlass.model.rows import Failure
 from windlass.model.values import is_list, is_object
+from windlass.server.api.workers import attempts_of
 from windlass.server.compat.pocketflow.names import (
     OK,
     bare,
@@ -29,11 +30,6 @@ from windlass.server.waiting import wait_for_work
 _WAIT_MS = 2_000
 _WAIT_MS_MAX = 60_000
 _BATCH_MAX = 500
-
-
-def attempts_of(request: Request) -> Attempts:
-    attempts: Attempts = request.app.state.attempts
-    return attempts
 
 
 async def poll(request: Request) -> Response:
