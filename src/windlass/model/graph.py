@@ -59,6 +59,14 @@ class Root(StrEnum):
     LITERAL = "literal"
     SHARED_OR_LITERAL = "shared_or_literal"
     """A shared value if there is one of that name, else the text itself."""
+    RESULTS = "results"
+    """The output of another node's task in the same scope; the first step is that node's path."""
+    PARAMETERS = "parameters"
+    """The input of another node's task in the same scope; the first step is that node's path."""
+    CONTAINER = "container"
+    """The input of the container the task sits in."""
+    STEP = "step"
+    """How many tasks its scope had made when the task was made, itself included."""
 
 
 Step = str | int
@@ -84,7 +92,12 @@ class Target(msgspec.Struct, frozen=True):
 
     transport: Transport
     service: str
+    """A service's name; for a package `<package>@<version>:<handler>`."""
     script: dict[str, Any] | None = None
+    package: str = ""
+    version: str = ""
+    handler: str = ""
+    """Of a package: the node type its adapters handle."""
 
     @property
     def queue(self) -> str:
@@ -142,6 +155,25 @@ class Verification(msgspec.Struct, frozen=True):
     profile: str
 
 
+class Fill(msgspec.Struct, frozen=True):
+    """Data an edge carries: where in a node's parameters a value goes, and what it is read from.
+
+    A value that is missing leaves the parameter as it is.
+    """
+
+    path: tuple[Step, ...]
+    source: Ref
+
+
+class Affinity(msgspec.Struct, frozen=True):
+    """Tasks with the same key go to the same worker while the key is remembered."""
+
+    key: str
+    preferred: bool = False
+    """Another worker may have the task if the right one has no room for a while."""
+    ttl_ms: int = 3_600_000
+
+
 class Node(msgspec.Struct, frozen=True):
     """One node of a graph, with everything the kernel needs to visit it."""
 
@@ -153,6 +185,16 @@ class Node(msgspec.Struct, frozen=True):
     target: Target | None = None
     params: dict[str, Any] = {}
     input: Ref | dict[str, Ref] | None = None
+    fills: tuple[Fill, ...] | None = None
+    """A node whose input is its own parameters, with these values filled in; instead of `input`."""
+    when: Expr | None = None
+    """Visited only if this holds for `{"parameters": input}`, else skipped."""
+    params_schema: str = ""
+    """JSON Schema (as text) a task's input must meet before it is queued; "" is none."""
+    results_schema: str = ""
+    """JSON Schema a result must meet to be accepted."""
+    awaited: bool = False
+    """Another task called for it and waits for its result: a failure is that task's to judge."""
     output: Output = Output()
     action: ActionRule = ActionRule()
     retry: Retry = Retry()
@@ -174,7 +216,7 @@ class Node(msgspec.Struct, frozen=True):
     by_load: bool = False
     verification: Verification | None = None
     env: str = ""
-    affinity: str = ""
+    affinity: Affinity | None = None
 
     @property
     def key(self) -> str:
@@ -191,6 +233,8 @@ class Edge(msgspec.Struct, frozen=True):
     source: str
     on: str
     target: str | None
+    when: Expr | None = None
+    """Fires only if this holds for `{"parameters": …, "results": …}` of the task it leaves."""
 
 
 class Graph(msgspec.Struct, frozen=True):

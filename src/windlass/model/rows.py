@@ -291,6 +291,8 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     message: str
     node: str = ""
     retry_after_ms: int | None = None
+    code: str = ""
+    """What the worker's protocol calls it, such as `E.RUNNER.FAILURE`."""
 
     def json(self) -> Json:
         return msgspec.json.encode(self).decode()
