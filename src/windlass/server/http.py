@@ -19,14 +19,13 @@ from windlass.model.errors import (
     Unavailable,
     WindlassError,
 )
+from windlass.model.values import DEPTH_MAX, depth_of
 from windlass.protocol.api import ErrorView, Problem
 
 T = TypeVar("T")
 
-DEPTH_MAX = 200
 _INLINE_BYTES = 256 * 1024
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
-_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]')
 
 
 class TooLarge(WindlassError):
@@ -51,18 +50,8 @@ async def read_body(request: Request, bytes_max: int) -> bytes:
 
 
 def check_depth(body: bytes) -> None:
-    """Refuse JSON nested so deeply that reading parts of it later could fail."""
-    if body.count(b"[") + body.count(b"{") <= DEPTH_MAX:
-        return
-    depth = 0
-    for match in _BRACKET.finditer(body):
-        mark = match.group()
-        if mark in (b"[", b"{"):
-            depth += 1
-            if depth > DEPTH_MAX:
-                raise BadRequest(f"the JSON is nested more than {DEPTH_MAX} levels deep")
-        elif mark in (b"]", b"}"):
-            depth -= 1
+    if depth_of(body) > DEPTH_MAX:
+        raise BadRequest(f"the JSON is nested more than {DEPTH_MAX} levels deep")
 
 
 def parse_json(body: bytes, type_: type[T], *, empty: bytes = b"{}") -> T:

@@ -1,0 +1,168 @@
+"""Envelopes: one JSON object per frame, and the two generations' names for the same messages."""
+
+from datetime import UTC, datetime
+from enum import IntEnum
+from typing import Literal, TypeVar
+
+import msgspec
+
+from windlass.model.values import DEPTH_MAX, depth_of
+from windlass.protocol.link import codes
+from windlass.protocol.link import messages as m
+
+FRAME_BYTES_MAX = 1024 * 1024
+"""What a stock WebSocket client takes in one message."""
+
+M = TypeVar("M", bound=m.Message)
+
+
+class Generation(IntEnum):
+    FIRST = 1
+    SECOND = 2
+
+
+class Refused(Exception):
+    """A frame that cannot be taken. `fatal`: the connection cannot go on after it."""
+
+    def __init__(self, code: str, reason: str, *, fatal: bool = False, frame_id: str = "") -> None:
+        super().__init__(f"{code}: {reason}")
+        self.code = code
+        self.reason = reason
+        self.fatal = fatal
+        self.frame_id = frame_id
+
+
+class Sender(msgspec.Struct, forbid_unknown_fields=True):
+    role: Literal["scheduler", "worker"]
+    id: str
+
+
+class AckRequest(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    for_: str | None = msgspec.field(default=None, name="for")
+    request: bool | None = None
+
+
+class Envelope(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
+    """What every frame is wrapped in."""
+
+    type: str
+    id: str
+    ts: str
+    corr: str | None = None
+    seq: int | None = None
+    session_seq: int | None = None
+    tenant: str
+    sender: Sender
+    ack: AckRequest | None = None
+    flags: list[str] | None = None
+    payload: msgspec.Raw
+
+    @property
+    def wants_ack(self) -> bool:
+        return self.ack is not None and bool(self.ack.request)
+
+
+class Name(msgspec.Struct, frozen=True):
+    """A message's names on the wire; "" where a generation has none."""
+
+    first: str
+    second: str
+
+    def of(self, generation: Generation) -> str:
+        return self.first if generation is Generation.FIRST else self.second
+
+
+NAMES: dict[type[m.Message], Name] = {
+    m.Handshake: Name("handshake", "control.handshake"),
+    m.Register: Name("register", "control.register"),
+    m.Accept: Name("", "control.session.accept"),
+    m.Resume: Name("", "control.resume"),
+    m.Reset: Name("", "control.reset"),
+    m.Drain: Name("cmd.drain", "control.drain"),
+    m.Heartbeat: Name("heartbeat", "control.heartbeat"),
+    m.Ack: Name("ack", "control.ack"),
+    m.Dispatch: Name("cmd.dispatch", "biz.exec.dispatch"),
+    m.Result: Name("result", "biz.exec.result"),
+    m.CommandError: Name("command.error", "biz.exec.error"),
+    m.Feedback: Name("feedback", "biz.exec.feedback"),
+    m.NextRequest: Name("", "biz.exec.next.request"),
+    m.NextResponse: Name("", "biz.exec.next.response"),
+    m.PkgInstall: Name("pkg.install", "biz.pkg.install"),
+    m.PkgUninstall: Name("pkg.uninstall", "biz.pkg.uninstall"),
+    m.PkgEvent: Name("pkg.event", "biz.pkg.event"),
+    m.PkgCatalog: Name("", "biz.pkg.catalog"),
+    m.Cancel: Name("cmd.cancel", "biz.exec.cancel"),
+    m.Rebind: Name("cmd.rebind", "control.rebind"),
+    m.ReleaseResources: Name("resource.release", "biz.resource.release"),
+}
+FEATURES: dict[type[m.Message], str] = {
+    m.Cancel: "exec.cancel",
+    m.Rebind: "rebind",
+    m.ReleaseResources: "resource.release",
+}
+"""Frames beyond the published wire, and the feature a worker must advertise to be sent one."""
+
+TYPES: dict[str, type[m.Message]] = {
+    name: message
+    for message, names in NAMES.items()
+    for name in (names.first, names.second)
+    if name
+}
+# The first generation's document calls it one thing, its code another.
+TYPES["error"] = m.CommandError
+
+_GENERATIONS: dict[str, Generation] = {"error": Generation.FIRST} | {
+    name: generation
+    for names in NAMES.values()
+    for generation, name in ((Generation.SECOND, names.second), (Generation.FIRST, names.first))
+    if name
+}
+
+_decoder = msgspec.json.Decoder(Envelope)
+_payloads: dict[type[m.Message], msgspec.json.Decoder[m.Message]] = {
+    message: msgspec.json.Decoder(message) for message in NAMES
+}
+_encoder = msgspec.json.Encoder()
+
+
+def encode(value: object) -> bytes:
+    return _encoder.encode(value)
+
+
+def decode(frame: str | bytes) -> Envelope:
+    """A frame's envelope; whatever is wrong with it ends the connection."""
+    text = frame.encode() if isinstance(frame, str) else frame
+    if len(text) > FRAME_BYTES_MAX:
+        raise Refused(codes.INVALID, f"a frame of {len(text)} bytes is too large", fatal=True)
+    if depth_of(text) > DEPTH_MAX:
+        raise Refused(codes.INVALID, f"nested more than {DEPTH_MAX} levels deep", fatal=True)
+    try:
+        envelope = _decoder.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(codes.INVALID, f"not an envelope: {error}", fatal=True) from error
+    if not (envelope.type and envelope.id and envelope.tenant and envelope.sender.id):
+        raise Refused(codes.INVALID, "type, id, tenant and sender.id may not be empty", fatal=True)
+    return envelope
+
+
+def generation_of(type_: str) -> Generation | None:
+    return _GENERATIONS.get(type_)
+
+
+def payload_of(envelope: Envelope) -> m.Message:
+    """What a frame says, or `Refused` with the reason."""
+    message = TYPES.get(envelope.type)
+    if message is None:
+        text = f'no frame is called "{envelope.type}"'
+        raise Refused(codes.UNKNOWN, text, frame_id=envelope.id)
+    try:
+        return _payloads[message].decode(envelope.payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        text = f"{envelope.type}: {error}"
+        raise Refused(codes.INVALID, text, frame_id=envelope.id) from error
+
+
+def timestamp(now: float) -> str:
+    return (
+        datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )

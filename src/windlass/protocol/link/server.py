@@ -1,0 +1,256 @@
+"""The server's end of the link: frames in, frames and events out.
+
+One `ServerLink` belongs to one connection. Its `channel` is the part that may outlive it: a worker
+that resumes brings the old channel to a new link. Who may connect, and which session may be taken
+up, is for the caller to say: the link asks by an event and goes on by `welcome`, `accept`,
+`take_up` or `refuse`.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from windlass.protocol.link import codes
+from windlass.protocol.link import messages as m
+from windlass.protocol.link.channel import Channel, Heard, Retry, ack_target
+from windlass.protocol.link.envelope import (
+    Envelope,
+    Generation,
+    Refused,
+    decode,
+    generation_of,
+    payload_of,
+)
+
+SCHEDULER_ID = "scheduler-control"
+ACK_DEADLINE_S = 5.0
+"""How long a dispatch may stay unacknowledged before the work goes elsewhere."""
+DISPATCH_RETRY = Retry(first_s=1.0, factor=1.5, most_s=5.0, tries=3)
+"""Two more tries within the deadline."""
+
+
+class LinkState(StrEnum):
+    NEW = "new"
+    HANDSHAKING = "handshaking"
+    REGISTERED = "registered"
+    READY = "ready"
+    CLOSED = "closed"
+
+
+class Hello(msgspec.Struct):
+    """A worker says who it is; answer with `welcome` or `refuse`."""
+
+    handshake: m.Handshake
+
+
+class Registered(msgspec.Struct):
+    """A worker says what it can do; the first time, answer with `accept`."""
+
+    register: m.Register
+    again: bool
+
+
+class Resuming(msgspec.Struct):
+    """A worker wants its session back; answer with `take_up` or `refuse`."""
+
+    resume: m.Resume
+
+
+class Beat(msgspec.Struct):
+    heartbeat: m.Heartbeat
+
+
+class Arrived(msgspec.Struct):
+    """Something about the work; `settle` it when its effect is durable."""
+
+    heard: Heard
+    message: m.Result | m.CommandError | m.Feedback | m.PkgEvent | m.NextRequest
+
+
+class Delivered(msgspec.Struct):
+    """A frame of ours was acknowledged, or refused (`ok` false)."""
+
+    id: str
+    ok: bool = True
+
+
+Event = Hello | Registered | Resuming | Beat | Arrived | Delivered
+_Business = (m.Result, m.CommandError, m.Feedback, m.PkgEvent, m.NextRequest)
+
+
+class ServerLink:
+    """One connection of one worker."""
+
+    channel: Channel
+
+    def __init__(self, tenant: str) -> None:
+        self.tenant = tenant
+        self.state = LinkState.NEW
+        self.generation = Generation.FIRST
+        self.worker = ""
+        self.instance = ""
+        self.features: frozenset[str] = frozenset()
+        self._senders: set[str] = set()
+        self._opening: Heard | None = None
+
+    def receive(self, frame: str | bytes, now: float) -> list[Event]:
+        """Handle one frame. `Refused` with `fatal` set means: send what `take` gives, then close.
+
+        Other refusals are answered here and change nothing.
+        """
+        try:
+            return self._receive(decode(frame), now)
+        except Refused as refusal:
+            if refusal.fatal:
+                raise
+            if refusal.frame_id:
+                self._turn_down(refusal, now)
+            return []
+
+    def _receive(self, envelope: Envelope, now: float) -> list[Event]:
+        if self.state is LinkState.NEW:
+            return self._first(envelope, now)
+        self._check_sender(envelope)
+        if generation_of(envelope.type) not in (self.generation, None):
+            text = f'"{envelope.type}" belongs to the other generation of the wire'
+            raise Refused(codes.INVALID, text, fatal=True)
+        events: list[Event] = []
+        for heard in self.channel.hear(envelope):
+            try:
+                events += self._handle(heard, payload_of(heard.envelope), now)
+            except Refused as refusal:
+                if refusal.fatal:
+                    raise
+                self._turn_down(refusal, now, heard)
+        return events
+
+    def _first(self, envelope: Envelope, now: float) -> list[Event]:
+        message = payload_of(envelope) if generation_of(envelope.type) else None
+        if not isinstance(message, m.Handshake | m.Resume):
+            raise Refused(codes.HANDSHAKE_REQUIRED, "handshake required", fatal=True)
+        generation = generation_of(envelope.type)
+        assert generation is not None
+        self.generation = generation
+        self.channel = Channel(
+            generation, "scheduler", SCHEDULER_ID, self.tenant, retry=DISPATCH_RETRY
+        )
+        self._opening = Heard(envelope)
+        if envelope.sender.role != "worker":
+            raise Refused(codes.UNAUTHENTICATED, "only workers connect here", fatal=True)
+        if envelope.tenant != self.tenant:
+            text = f'this server serves tenant "{self.tenant}"'
+            raise Refused(codes.SESSION_TENANT, text, fatal=True)
+        self._senders = {envelope.sender.id}
+        if isinstance(message, m.Resume):
+            return [Resuming(message)]
+        if not message.worker.name:
+            raise Refused(codes.INVALID, "the worker has no name", fatal=True)
+        self.worker = message.worker.name
+        self.instance = message.worker.worker_instance_id or ""
+        self._senders |= {self.worker, self.instance or self.worker}
+        self.state = LinkState.HANDSHAKING
+        return [Hello(message)]
+
+    def _check_sender(self, envelope: Envelope) -> None:
+        if envelope.tenant != self.tenant:
+            raise Refused(codes.SESSION_TENANT, "a frame of another tenant", fatal=True)
+        if envelope.sender.role != "worker" or envelope.sender.id not in self._senders:
+            raise Refused(codes.SESSION_MISMATCH, "a frame of another sender", fatal=True)
+
+    def _handle(self, heard: Heard, message: m.Message, now: float) -> list[Event]:
+        match message:
+            case m.Ack():
+                named = ack_target(heard.envelope, message)
+                refused = named if message.ok is False else None
+                ids = self.channel.acknowledged(heard.envelope, message, now)
+                return [Delivered(id_, id_ != refused) for id_ in ids]
+            case m.Register():
+                self.channel.settle(heard, now)
+                again = self.state is not LinkState.HANDSHAKING
+                self.state = LinkState.READY if again else LinkState.REGISTERED
+                self.features = frozenset(message.capabilities.features)
+                return [Registered(message, again)]
+            case m.Heartbeat():
+                self.channel.settle(heard, now)
+                return [Beat(message)]
+            case _ if isinstance(message, _Business):
+                if self.state is not LinkState.READY:
+                    raise Refused(codes.SESSION_NOT_REGISTERED, "register first", fatal=True)
+                return [Arrived(heard, message)]
+            case _:
+                text = f'"{heard.envelope.type}" is not for a server'
+                raise Refused(codes.UNKNOWN, text, frame_id=heard.envelope.id)
+
+    def _turn_down(self, refusal: Refused, now: float, heard: Heard | None = None) -> None:
+        """Say no to one frame; the connection goes on."""
+        if heard is not None:
+            info = {"code": refusal.code, "message": refusal.reason}
+            self.channel.settle(heard, now, ok=False, info=info)
+
+    # The caller's answers
+
+    def welcome(self, now: float, instance: str) -> None:
+        """The handshake is good."""
+        self.instance = instance
+        self._senders.add(instance)
+        assert self._opening is not None
+        self.channel.settle(self._opening, now)
+
+    def accept(self, accept: m.Accept | None, now: float) -> None:
+        """The registration is taken; the second generation is told its session."""
+        self.state = LinkState.READY
+        if accept is not None and self.generation is Generation.SECOND:
+            self.channel.send(accept, now, sequenced=False)
+
+    def take_up(
+        self, channel: Channel, resume: m.Resume, accept: m.Accept, other: "ServerLink", now: float
+    ) -> None:
+        """Go on with the session of an earlier connection."""
+        opening = self._opening
+        assert opening is not None
+        self.channel = channel
+        self.worker, self.instance = other.worker, other.instance
+        self.features = other.features
+        self._senders |= {self.worker, self.instance}
+        self.state = LinkState.READY
+        channel.disconnected()
+        channel.settle(opening, now)
+        channel.send(accept, now, sequenced=False)
+        channel.reconnected(resume.last_seen_seq, now)
+
+    def refuse(self, code: str, reason: str, now: float) -> None:
+        """Turn the worker away; close the connection once what `take` gives is written."""
+        if self.state is LinkState.CLOSED:
+            return
+        if self._opening is not None:
+            if self.generation is Generation.SECOND:
+                self.channel.send(m.Reset(code=code, reason=reason), now, sequenced=False)
+            else:
+                info = {"code": code, "message": reason}
+                self.channel.settle(self._opening, now, ok=False, info=info)
+        self.state = LinkState.CLOSED
+
+    # Sending
+
+    def send(
+        self,
+        message: m.Message,
+        now: float,
+        *,
+        id_: str = "",
+        corr: str | None = None,
+        seq: int | None = None,
+    ) -> str:
+        """Send a command that must arrive."""
+        control = isinstance(message, m.Drain | m.Rebind)
+        return self.channel.send(
+            message, now, id_=id_, corr=corr, seq=seq, request=True, sequenced=not control
+        )
+
+    def settle(self, arrived: Arrived, now: float, *, code: str = "", reason: str = "") -> None:
+        """Acknowledge what is durable now, or (with a code) what was refused for good."""
+        info = {"code": code, "message": reason} if code else None
+        self.channel.settle(arrived.heard, now, ok=not code, info=info)
+
+    def take(self, now: float) -> list[bytes]:
+        return self.channel.take(now) if self.state is not LinkState.NEW or self._opening else []
