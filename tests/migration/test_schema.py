@@ -22,7 +22,7 @@ def test_the_newest_migration_is_the_schema_the_program_expects() -> None:
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: str(table.TABLE))
 def test_columns_stand_in_the_order_of_the_row_type(table: type[Row], tmp_path: Path) -> None:
     file = str(tmp_path / "schema.db")
-    assert migrate_sqlite.migrate(file) == ["0001_core"]
+    assert migrate_sqlite.migrate(file) == ["0001_core", "0002_link"]
     assert migrate_sqlite.migrate(file) == []
     db = sqlite3.connect(file)
     found = [row[1] for row in db.execute(f"pragma table_info({table.TABLE})")]
@@ -34,7 +34,7 @@ def test_columns_stand_in_the_order_of_the_row_type(table: type[Row], tmp_path: 
 async def test_postgres_has_the_same_columns_and_rows_travel_as_its_types(
     postgres_url: str,
 ) -> None:
-    assert await migrate_postgres.migrate(postgres_url) == ["0001_core"]
+    assert await migrate_postgres.migrate(postgres_url) == ["0001_core", "0002_link"]
     assert await migrate_postgres.migrate(postgres_url) == []
     db = await asyncpg.connect(postgres_url)
     for table in TABLES:

@@ -11,7 +11,9 @@ from windlass.kernel.view import Need
 from windlass.model.graph import Kind
 from windlass.model.ids import attempt_id
 from windlass.model.rows import (
+    AffinityHold,
     Attempt,
+    Binding,
     BranchResult,
     Checkpoint,
     Row,
@@ -24,7 +26,8 @@ from windlass.model.states import TaskState
 from windlass.ports.store import Session
 
 TABLES: dict[str, type[Row]] = {
-    table.TABLE: table for table in (Run, Task, Attempt, Variable, Timer, Checkpoint)
+    table.TABLE: table
+    for table in (Run, Task, Attempt, Variable, Timer, Checkpoint, Binding, AffinityHold)
 }
 
 

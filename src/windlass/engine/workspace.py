@@ -15,7 +15,9 @@ import msgspec
 from windlass.kernel.turn import Decision
 from windlass.kernel.view import Missing, Need
 from windlass.model.rows import (
+    AffinityHold,
     Attempt,
+    Binding,
     BranchResult,
     Checkpoint,
     Event,
@@ -38,11 +40,13 @@ class RunView:
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self.whole = False
-        """The run was made here: shared keys, timers and checkpoints not in memory do not exist."""
+        """The run was made here: what belongs to it and is not in memory does not exist, except
+        tasks and attempts, which are forgotten when they have ended."""
         self.fresh = True
         """Everything in memory was read in this pass."""
         self.tables: dict[type[Row], dict[Any, Row | None]] = {
-            table: {} for table in (Run, Task, Attempt, Variable, Timer, Checkpoint)
+            table: {}
+            for table in (Run, Task, Attempt, Variable, Timer, Checkpoint, Binding, AffinityHold)
         }
         self.memo: dict[Any, Any] = {}
         self.whole_scopes: set[str] = set()
@@ -56,7 +60,7 @@ class RunView:
         rows = self.tables[table]
         if key in rows:
             return cast("R | None", rows[key])
-        if self.whole and table in (Variable, Timer, Checkpoint):
+        if self.whole and table in (Variable, Timer, Checkpoint, Binding):
             return None
         if table is Variable and key[0] in self.whole_scopes:
             return None

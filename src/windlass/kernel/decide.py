@@ -9,7 +9,7 @@ from typing import assert_never
 
 import msgspec
 
-from windlass.kernel import cancel, redo
+from windlass.kernel import cancel, placement, redo
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
@@ -18,6 +18,7 @@ from windlass.kernel.events import (
     CheckpointAnswered,
     Claim,
     LeaseExpired,
+    RebindRequested,
     RetryRequested,
     RunEvent,
     SignalReceived,
@@ -79,6 +80,8 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return _cancel(turn, event)
         case RetryRequested():
             return _retry(turn, event)
+        case RebindRequested():
+            return _rebind(turn, event)
         case _:
             assert_never(event)
 
@@ -188,6 +191,8 @@ def _task_timer(turn: Turn, task: Task, kind: str) -> None:
             call.retry_due(turn, task)
         case "expand", _:
             fanout.expand(turn, task)
+        case "unpin", _:
+            call.unpin(turn, task)
         case "timeout", Kind.CALL:
             call.timed_out(turn, task)
         case "timeout", Kind.SUBFLOW:
@@ -241,3 +246,16 @@ def _cancel(turn: Turn, event: CancelRequested) -> Decision:
 def _retry(turn: Turn, event: RetryRequested) -> Decision:
     task = redo.redo(turn, event.task_id, event.descendants)
     return _finish(turn, "task.retry_requested", task.id, task.id, descendants=event.descendants)
+
+
+def _rebind(turn: Turn, event: RebindRequested) -> Decision:
+    run = turn.run
+    if run.state in RUN_ENDED:
+        raise Conflict(f"run {run.id} is already {run.state}; nothing of it waits for a worker")
+    stranded = placement.rebind(turn, event.worker_id, event.lost)
+    for task_id in stranded:
+        task = turn.task(task_id)
+        # Whoever fails first may take the others along.
+        if task.state is TaskState.QUEUED:
+            call.strand(turn, task, event.lost or "")
+    return _finish(turn, "run.rebound", None, None, worker=event.worker_id, lost=event.lost)

@@ -82,6 +82,17 @@ class RetryRequested(msgspec.Struct, frozen=True):
     descendants: bool = False
 
 
+class RebindRequested(msgspec.Struct, frozen=True):
+    """Send what waits for its worker elsewhere: to `worker_id`, or to any that can.
+
+    `lost` names a worker that is gone; only what waits for it is meant then.
+    """
+
+    run_id: str
+    worker_id: str | None = None
+    lost: str | None = None
+
+
 RunEvent = (
     Claim
     | AttemptStarted
@@ -93,5 +104,6 @@ RunEvent = (
     | CheckpointAnswered
     | CancelRequested
     | RetryRequested
+    | RebindRequested
 )
 """Everything that can happen to a run that exists."""

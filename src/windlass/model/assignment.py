@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.model.graph import Affinity, Target
 from windlass.model.rows import Json
 
 
@@ -24,10 +25,13 @@ class Assignment(msgspec.Struct, frozen=True):
     script: dict[str, Any] | None = None
     worker_id: str = ""
     worker_url: str = ""
+    target: Target | None = None
+    affinity: Affinity | None = None
 
     @property
     def transport(self) -> str:
-        return self.queue.partition(":")[0]
+        """How it reaches its executor; a worker's own queue is named after both."""
+        return self.queue.partition(":")[0].partition("@")[0]
 
     @property
     def service(self) -> str:

@@ -46,7 +46,7 @@ class Version(Row, frozen=True, kw_only=True):
     """One immutable published text of a flow, in a dialect."""
 
     TABLE = "versions"
-    FIXED = frozenset({"flow_id", "number", "dialect", "source", "created_at"})
+    FIXED = frozenset({"flow_id", "number", "dialect", "source", "created_at", "locked"})
     id: str
     flow_id: str
     number: int
@@ -54,6 +54,8 @@ class Version(Row, frozen=True, kw_only=True):
     source: Json
     status: str = "published"
     created_at: int
+    locked: Json | None = None
+    """What the definition leaves to packages, as they said it when it was published."""
 
 
 class Run(Row, frozen=True, kw_only=True):
@@ -257,6 +259,151 @@ class Worker(Row, frozen=True, kw_only=True):
     meta: Json = "{}"
     registered_at: int
     seen_at: int
+
+
+class Binding(Row, frozen=True, kw_only=True):
+    """The worker that executes a package's tasks in a run, chosen with the first of them."""
+
+    TABLE = "bindings"
+    UPSERT = True
+    KEY = ("run_id", "package")
+    run_id: str
+    package: str
+    worker_id: str
+    bound_at: int
+
+
+class AffinityHold(Row, frozen=True, kw_only=True):
+    """The worker that tasks with an affinity key go to, over all runs, until it expires."""
+
+    TABLE = "affinities"
+    UPSERT = True
+    KEY = ("key",)
+    key: str
+    worker_id: str
+    held_at: int
+    expires_at: int
+
+
+class Package(Row, frozen=True, kw_only=True):
+    """A name in the package repository."""
+
+    TABLE = "packages"
+    UPSERT = True
+    KEY = ("name",)
+    FIXED = frozenset({"created_at"})
+    name: str
+    description: str = ""
+    owner: str = ""
+    visibility: str = "internal"
+    tags: Json = "{}"
+    """Tag → version."""
+    created_at: int
+    updated_at: int
+
+
+class PackageVersion(Row, frozen=True, kw_only=True):
+    """One published archive. Its content never changes; its status may."""
+
+    TABLE = "package_versions"
+    FIXED = frozenset(
+        {"name", "version", "sha256", "size_bytes", "manifest", "signer", "owner", "created_at"}
+    )
+    id: str
+    """`<name>@<version>`"""
+    name: str
+    version: str
+    status: str = "active"
+    """active, deprecated (still served, with a warning) or yanked (no new install)."""
+    sha256: str
+    size_bytes: int
+    manifest: Json
+    signer: str = ""
+    """The trusted key's name; "" for an unsigned archive."""
+    owner: str = ""
+    created_at: int
+
+
+class Artifact(Row, frozen=True, kw_only=True):
+    """Something a task made that its worker keeps, or that was uploaded, named in its result."""
+
+    TABLE = "artifacts"
+    UPSERT = True
+    KEY = ("attempt_id", "resource_id")
+    attempt_id: str
+    resource_id: str
+    run_id: str
+    worker_id: str
+    type: str
+    size_bytes: int | None = None
+    inline: int = 0
+    expires_at: str = ""
+    metadata: Json = "{}"
+    created_at: int
+
+
+class LogChunk(Row, frozen=True, kw_only=True):
+    """A piece of what an attempt said while it was running."""
+
+    TABLE = "log_chunks"
+    KEY = ("attempt_id", "number")
+    attempt_id: str
+    number: int
+    run_id: str
+    channel: str
+    text: str
+    at: int
+
+
+class Resource(Row, frozen=True, kw_only=True):
+    """A file somebody uploaded, whole or part by part."""
+
+    TABLE = "resources"
+    FIXED = frozenset({"filename", "type", "mime_type", "owner", "created_at"})
+    id: str
+    filename: str
+    type: str = "file"
+    mime_type: str = "application/octet-stream"
+    state: str = "pending"
+    """pending, complete or aborted."""
+    size_bytes: int
+    sha256: str = ""
+    chunk_bytes: int = 0
+    parts: Json = "[]"
+    """Numbers of the parts that have arrived."""
+    owner: str = ""
+    visibility: str = "private"
+    metadata: Json = "{}"
+    created_at: int
+    expires_at: int | None = None
+
+
+class User(Row, frozen=True, kw_only=True):
+    """A person who signs in with a password; only its hash is kept."""
+
+    TABLE = "users"
+    FIXED = frozenset({"username", "created_at"})
+    id: str
+    username: str
+    display_name: str = ""
+    password_hash: str
+    roles: Json = "[]"
+    active: int = 1
+    created_at: int
+    updated_at: int
+
+
+class Audit(Row, frozen=True, kw_only=True):
+    """Who did what to what."""
+
+    TABLE = "audit"
+    id: str
+    at: int
+    actor: str
+    action: str
+    target_type: str = ""
+    target_id: str = ""
+    detail: Json = "{}"
 
 
 class Token(Row, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.kernel.placement import ConflictingPins, claimed, place, released
 from windlass.kernel.retry import pause_ms
 from windlass.kernel.routing import close, fail, succeed, text_action
 from windlass.kernel.turn import Turn, container_of
@@ -18,11 +19,14 @@ from windlass.model.values import is_object
 
 def visit(turn: Turn, task: Task, node: Node) -> None:
     """Queue the work. Whoever claims it next makes the attempt."""
-    assert node.target is not None, f"call node {node.path} has no target"
+    try:
+        queue = place(turn, task, node)
+    except ConflictingPins as conflict:
+        failure = Failure("fatal", str(conflict), code="E.RESOURCE.CONFLICT")
+        fail(turn, turn.make_task(task), failure)
+        return
     turn.make_task(
-        msgspec.structs.replace(
-            task, state=TaskState.QUEUED, queue=node.target.queue, ready_at=turn.now
-        )
+        msgspec.structs.replace(task, state=TaskState.QUEUED, queue=queue, ready_at=turn.now)
     )
 
 
@@ -49,6 +53,7 @@ def claim(
     turn.make(attempt)
     turn.move(task, TaskState.RUNNING, attempts=number, started_at=task.started_at or turn.now)
     turn.note(attempt=attempt.id, state=str(attempt.state), worker=worker_id)
+    claimed(turn, task, node, worker_id)
     if node.timeout_ms:
         turn.set_timer(task.id, "timeout", turn.now + node.timeout_ms)
     return Assignment(
@@ -64,6 +69,8 @@ def claim(
         claimed_at=turn.now,
         timeout_ms=node.timeout_ms,
         script=node.target.script if node.target else None,
+        target=node.target,
+        affinity=node.affinity,
         worker_id=worker_id,
         worker_url=worker_url,
     )
@@ -107,7 +114,7 @@ def attempt_failed(
         close(turn, task)
     elif failure.kind == "returned":
         # Nobody began it, so nothing is counted.
-        requeue(turn, task, 0, {})
+        requeue(turn, task, failure.retry_after_ms or 0, {})
     elif failure.kind in ("unreachable", "lost", "cancelled"):
         # A holder that gives work back says nothing about the work: it moves on.
         move_on(turn, task, node, attempt, failure)
@@ -122,7 +129,8 @@ def move_on(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failu
     if moves > moves_max:
         fail(turn, task, failure)
         return
-    columns = {"moves": moves, "avoid": attempt.worker_id}
+    queue = released(turn, task, node, attempt.worker_id)
+    columns = {"moves": moves, "avoid": attempt.worker_id, "queue": queue}
     requeue(turn, task, node.retry.move_wait_ms, columns)
 
 
@@ -175,3 +183,16 @@ def timed_out(turn: Turn, task: Task) -> None:
     assert attempt is not None
     text = f"no result within {node.timeout_ms} ms"
     attempt_failed(turn, task, attempt, Failure("timeout", text))
+
+
+def unpin(turn: Turn, task: Task) -> None:
+    """The worker a task would prefer had no room for long enough: anybody may have it."""
+    node = turn.node(task)
+    if task.state is TaskState.QUEUED and node.target is not None:
+        turn.move(task, task.state, queue=node.target.queue, ready_at=turn.now)
+
+
+def strand(turn: Turn, task: Task, worker_id: str) -> None:
+    """The worker that keeps what a task needs is gone for good."""
+    text = f"worker {worker_id}, which keeps what this task needs, is gone"
+    fail(turn, task, Failure("fatal", text, code="E.RESOURCE.MISSING"))

@@ -11,14 +11,18 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from msgspec.structs import replace
 
-from windlass.model.rows import Attempt, Row, Run, Task, Token, Version
+from windlass.model.rows import Attempt, Row, Run, Task, Token, User, Version
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, TASK_ENDED, TaskState
 from windlass.ports.store import Raced, Writes
 from windlass.testing.memory.locks import RowLocks
 
 R = TypeVar("R", bound=Row)
 
-_UNIQUE: dict[type[Row], tuple[str, ...]] = {Version: ("flow_id", "number"), Token: ("hash",)}
+_UNIQUE: dict[type[Row], tuple[str, ...]] = {
+    Version: ("flow_id", "number"),
+    Token: ("hash",),
+    User: ("username",),
+}
 
 
 class Refused(Exception):

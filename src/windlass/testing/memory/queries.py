@@ -76,6 +76,23 @@ def find_target(db: MemoryDatabase, flow: str, number: int) -> Found:
     return []
 
 
+def queue_names(db: MemoryDatabase) -> Found:
+    return [{"queue": queue} for queue in sorted(db.queues)]
+
+
+def queued_runs(db: MemoryDatabase, queues: Sequence[str], count_max: int) -> Found:
+    runs = dict.fromkeys(task.run_id for queue in queues for task in db.queued(queue))
+    return [{"run_id": run_id} for run_id in list(runs)[:count_max]]
+
+
+def held_by(db: MemoryDatabase, worker_id: str) -> Found:
+    held = sorted(
+        (a for a in db.live_attempts if a.worker_id == worker_id), key=lambda a: a.claimed_at
+    )
+    columns = ("id", "run_id", "queue", "state", "claimed_at", "lease_until")
+    return [{column: getattr(a, column) for column in columns} for a in held]
+
+
 def is_published(version: Version) -> bool:
     return version.status == "published"
 
@@ -90,6 +107,9 @@ QUERIES: dict[str, Callable[..., Found]] = {
         flow_versions,
         expired_leases,
         find_target,
+        queue_names,
+        queued_runs,
+        held_by,
     )
 }
 

@@ -76,3 +76,23 @@ select f.id as flow_id, f.name as flow_name, v.id as version_id, v.number as num
 -- name: version_numbers
 -- Numbers of versions, without their texts.
 select id, number from versions where id = any(:ids);
+
+-- name: queue_names
+-- The names of queues with ready tasks, without reading the tasks: each step jumps to the next name
+-- in the index.
+with recursive names(queue) as (
+    select min(queue) from tasks where state = 'queued'
+    union all
+    select (select min(t.queue) from tasks t where t.state = 'queued' and t.queue > names.queue)
+      from names where names.queue is not null
+)
+select queue from names where queue is not null;
+
+-- name: queued_runs
+-- Runs with ready tasks in some queues.
+select distinct run_id from tasks where state = 'queued' and queue = any(:queues) limit :count_max;
+
+-- name: held_by
+-- Live attempts of a worker.
+select id, run_id, queue, state, claimed_at, lease_until from attempts
+ where worker_id = :worker_id and state in ('claimed', 'running') order by claimed_at;

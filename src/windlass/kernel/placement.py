@@ -1,0 +1,166 @@
+"""Placement: which queue a task of a package waits in, so that the right worker gets it.
+
+Each version's handler has a queue of its own, open to every worker that has the package. A task
+that belongs to one worker waits in that worker's own queue instead: because it names a resource the
+worker keeps, because its affinity key is held there, or because the run's earlier tasks of the
+same package went there (its *binding*). So a task without a worker holds up no other.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote, unquote
+
+from windlass.kernel.turn import Turn
+from windlass.kernel.values import parse
+from windlass.model.graph import Kind, Node, Transport
+from windlass.model.rows import AffinityHold, Binding, Json, Task
+from windlass.model.states import TaskState
+from windlass.model.values import is_list, is_object
+
+PREFERRED_WAIT_MS = 2_000
+"""How long a task waits for the worker it would prefer before any other may have it."""
+_OWN = "link@"
+
+
+class ConflictingPins(Exception):
+    """A task names resources of more than one worker."""
+
+    def __init__(self, workers: set[str]) -> None:
+        super().__init__(f"its resources are on different workers: {', '.join(sorted(workers))}")
+
+
+def own_queue(worker_id: str, service: str) -> str:
+    """The queue only one worker serves."""
+    return f"{_OWN}{quote(worker_id, safe='')}:{service}"
+
+
+def owner_of(queue: str | None) -> str | None:
+    """The worker whose own queue this is, if it is one's."""
+    if queue is None or not queue.startswith(_OWN):
+        return None
+    return unquote(queue.removeprefix(_OWN).partition(":")[0])
+
+
+def place(turn: Turn, task: Task, node: Node) -> str:
+    """The queue a task is to wait in."""
+    target = node.target
+    assert target is not None, f"call node {node.path} has no target"
+    if target.transport is not Transport.LINK or not target.package:
+        return target.queue
+    owner = resource_owner(task.input)
+    if owner is None and node.affinity is not None:
+        hold = turn.get(AffinityHold, node.affinity.key)
+        if hold is not None and hold.expires_at > turn.now:
+            owner = hold.worker_id
+            if node.affinity.preferred:
+                turn.set_timer(task.id, "unpin", turn.now + PREFERRED_WAIT_MS)
+    if owner is None:
+        binding = turn.get(Binding, (task.run_id, target.package))
+        owner = binding.worker_id if binding is not None else None
+    return target.queue if owner is None else own_queue(owner, target.service)
+
+
+def resource_owner(text: Json | None) -> str | None:
+    """The worker that has the resources an input names; None when it names none."""
+    if text is None or '"resource' not in text:
+        return None
+    owners = set(_owners(parse(text)))
+    if len(owners) > 1:
+        raise ConflictingPins(owners)
+    return owners.pop() if owners else None
+
+
+def _owners(value: Any) -> Iterator[str]:
+    if is_object(value):
+        for key, part in value.items():
+            if key in ("resourceRef", "resource_ref") and is_object(part):
+                owner = part.get("workerId") or part.get("workerName") or part.get("worker_id")
+                if isinstance(owner, str) and owner:
+                    yield owner
+            else:
+                yield from _owners(part)
+    elif is_list(value):
+        for part in value:
+            yield from _owners(part)
+
+
+def claimed(turn: Turn, task: Task, node: Node, worker_id: str) -> None:
+    """Remember where a task of a package went: the next ones go there too."""
+    target = node.target
+    if target is None or not target.package:
+        return
+    key = (task.run_id, target.package)
+    bound = turn.get(Binding, key)
+    if bound is None or bound.worker_id != worker_id:
+        turn.make(
+            Binding(
+                run_id=task.run_id,
+                package=target.package,
+                worker_id=worker_id,
+                bound_at=turn.now,
+            )
+        )
+    if node.affinity is not None:
+        turn.drop_timer(task.id, "unpin")
+        turn.make(
+            AffinityHold(
+                key=node.affinity.key,
+                worker_id=worker_id,
+                held_at=turn.now,
+                expires_at=turn.now + node.affinity.ttl_ms,
+            )
+        )
+
+
+def released(turn: Turn, task: Task, node: Node, worker_id: str) -> str | None:
+    """Where a task waits now that its worker lost it: with any other, unless it needs that one."""
+    target = node.target
+    if target is None or not target.package or owner_of(task.queue) is None:
+        return task.queue
+    if resource_owner(task.input) is not None:
+        return task.queue
+    bound = turn.get(Binding, (task.run_id, target.package))
+    if bound is not None and bound.worker_id == worker_id:
+        turn.remove(Binding, bound.pk)
+    return target.queue
+
+
+def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
+    """Send what waits for its worker to another one: a named one, or any.
+
+    `lost` limits this to tasks of one worker that is gone; those that need something only it has
+    are returned, and fail.
+    """
+    for package in packages_of(turn):
+        bound = turn.get(Binding, (turn.run.id, package))
+        if bound is not None and lost in (None, bound.worker_id):
+            turn.remove(Binding, bound.pk)
+        if worker_id is not None:
+            turn.make(
+                Binding(run_id=turn.run.id, package=package, worker_id=worker_id, bound_at=turn.now)
+            )
+    stranded: list[str] = []
+    for task in turn.open_tasks(turn.run.id):
+        node = turn.node(task)
+        if task.state is not TaskState.QUEUED or node.kind is not Kind.CALL:
+            continue
+        owner = owner_of(task.queue)
+        if node.target is None or not node.target.package or (lost is not None and owner != lost):
+            continue
+        if resource_owner(task.input) is not None:
+            stranded += [task.id] if lost is not None else []
+            continue
+        service = node.target.service
+        queue = node.target.queue if worker_id is None else own_queue(worker_id, service)
+        turn.move(task, task.state, queue=queue, avoid=owner or task.avoid, ready_at=turn.now)
+    return stranded
+
+
+def packages_of(turn: Turn) -> list[str]:
+    """The packages a run's graph calls."""
+    known: list[str] | None = turn.view.memo.get("packages")
+    if known is None:
+        targets = (node.target for node in turn.graph.nodes.values())
+        names = dict.fromkeys(t.package for t in targets if t is not None and t.package)
+        known = turn.view.memo["packages"] = list(names)
+    return known
