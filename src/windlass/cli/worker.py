@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from typing import Any
 
 import click
 
@@ -50,10 +51,10 @@ def worker() -> None:
 @setting(
     "--mode",
     "--transport",
-    type=click.Choice(("pull", "push")),
+    type=click.Choice(("pull", "push", "link")),
     default="pull",
     show_default=True,
-    help="Ask the server for work, or be called by it.",
+    help="Ask the server for work, be called by it, or keep a live link open.",
 )
 @setting(
     "--concurrency",
@@ -97,15 +98,20 @@ def start(
     verbose: bool,
 ) -> None:
     """Run the services of TARGET until a signal; the first one lets running work end."""
+    from windlass.worker.link.settings import LinkSettings, from_environment, link_url
     from windlass.worker.serve import serve
     from windlass.worker.settings import WorkerSettings, default_id, listen_url, server_url
     from windlass.worker.targets import load_worker
 
     log_to_stderr(verbose=verbose)
     names = tuple(name.strip() for name in services.split(",") if name.strip())
+    name = worker_id or default_id()
+    said: dict[str, Any] = {"worker_id": name, "token": token, "max_parallel": concurrency}
+    link = LinkSettings(**{"url": link_url(server_url(server)), **said, **from_environment()})
     settings = WorkerSettings(
         server=server_url(server),
-        id=worker_id or default_id(),
+        id=name,
+        link=link if mode == "link" else None,
         token=token,
         mode=mode,
         concurrency=concurrency,

@@ -54,6 +54,8 @@ class Advance:
         self.limits = limits or Limits()
         self.demands = Demands()
         self.listeners: list[Callable[[Writes], None]] = []
+        self.on_unserved: list[Callable[[set[str]], None]] = []
+        """Told of queues that were given tasks nobody in this process waits for."""
         self.passes = 0
         self.batch_max = batch_max
         self._outage_s = outage_s
@@ -185,6 +187,9 @@ class Advance:
     def _answer(self, jobs: Sequence[AnyJob], work: "Pass") -> None:
         for listener in self.listeners:
             listener(work.batch.writes)
+        if work.unserved:
+            for tell in self.on_unserved:
+                tell(work.unserved)
         for job in jobs:
             if isinstance(job, ClaimJob):
                 continue
@@ -219,6 +224,8 @@ class Pass:
         self.batch = Batch()
         self.touched: set[str] = set()
         self.claims: list[ClaimJob] = []
+        self.unserved: set[str] = set()
+        """Queues it leaves tasks in that nobody here waits for."""
         self.now = advance.store.now()
 
     def undo(self) -> None:
@@ -277,7 +284,8 @@ class Pass:
         try:
             decision = self._ask(job, view)
         except Missing as missing:
-            return [(view, need) for need in self._first_needs(job, view, missing.need)]
+            needs = [*self._first_needs(job, view, missing.need), *missing.also]
+            return [(view, need) for need in needs]
         except WindlassError as error:
             if self._reread(job, view):
                 return self._decide(job)
@@ -345,7 +353,9 @@ class Pass:
             demands.looked(wants, found)
             await self._claim(found, stored=True)
         left = await self._claim(ready, stored=False)
-        demands.filled({task.queue or "" for task in left})
+        queues = {task.queue or "" for task in left}
+        demands.filled(queues)
+        self.unserved = {queue for queue in queues if not demands.serves(queue)}
 
     async def _claim(self, tasks: Sequence[Task], *, stored: bool) -> list[Task]:
         matches = self.advance.demands.match(tasks)

@@ -2,7 +2,7 @@
 
 import asyncio
 import hmac
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 from windlass.engine.demand import Demand
@@ -35,9 +35,12 @@ class Attempts:
         holder: str = "",
         url: str = "",
         load: int = 0,
+        caps: Mapping[str, int] | None = None,
     ) -> "WaitingDemand":
         lease_ms = int(self.lease_s * 1000)
-        demand = Demand(worker_id, queues, slots, lease_ms, holder=holder, url=url, load=load)
+        demand = Demand(
+            worker_id, queues, slots, lease_ms, holder=holder, url=url, load=load, caps=caps
+        )
         return WaitingDemand(self._engine, demand)
 
     async def claim(
@@ -63,8 +66,10 @@ class Attempts:
     async def started(self, attempt_id: str) -> None:
         await self._engine.submit(AttemptStarted(attempt_id))
 
-    async def succeeded(self, attempt_id: str, output: Json, log: str | None = None) -> str:
-        event = AttemptSucceeded(attempt_id, output, storable(log))
+    async def succeeded(
+        self, attempt_id: str, output: Json, log: str | None = None, *, skipped: bool = False
+    ) -> str:
+        event = AttemptSucceeded(attempt_id, output, storable(log), skipped)
         answer: str = await self._engine.submit(event)
         return answer
 

@@ -22,6 +22,7 @@ class Demand:
 
     __slots__ = (
         "answer",
+        "caps",
         "given",
         "holder",
         "lease_ms",
@@ -42,9 +43,12 @@ class Demand:
         holder: str = "",
         url: str = "",
         load: int = 0,
+        caps: Mapping[str, int] | None = None,
     ) -> None:
         self.worker_id = worker_id
         self.queues = tuple(queues)
+        self.caps = caps or {}
+        """Services of which it takes fewer than it has slots."""
         self.slots = slots
         self.lease_ms = lease_ms
         self.holder = holder or worker_id
@@ -57,6 +61,14 @@ class Demand:
     def free(self) -> int:
         return self.slots - len(self.given)
 
+    def room(self, queue: str) -> int:
+        """How many tasks of a queue it can still take."""
+        service = queue.partition(":")[2]
+        if service not in self.caps:
+            return self.free
+        given = sum(1 for assignment in self.given if assignment.service == service)
+        return min(self.free, self.caps[service] - given)
+
     def claim(self, task: Task) -> Claim:
         return Claim(task.id, self.worker_id, self.url, self.holder, self.lease_ms)
 
@@ -66,6 +78,26 @@ class Matches(msgspec.Struct):
 
     pairs: list[tuple[Demand, Task]]
     left: list[Task]
+
+
+class Taken:
+    """What one matching has already given to whom."""
+
+    def __init__(self) -> None:
+        self._all: defaultdict[int, int] = defaultdict(int)
+        self._capped: defaultdict[tuple[int, str], int] = defaultdict(int)
+
+    def room(self, demand: Demand, queue: str) -> int:
+        room = demand.free - self._all[id(demand)]
+        if demand.caps:
+            service = queue.partition(":")[2]
+            room = min(room, demand.room(queue) - self._capped[id(demand), service])
+        return room
+
+    def add(self, demand: Demand, queue: str) -> None:
+        self._all[id(demand)] += 1
+        if demand.caps:
+            self._capped[id(demand), queue.partition(":")[2]] += 1
 
 
 class Demands:
@@ -98,7 +130,7 @@ class Demands:
         wants: dict[str, int] = {}
         for queue, waiting in self._by_queue.items():
             if queue not in self._empty:
-                free = sum(demand.free for demand in waiting)
+                free = sum(max(0, demand.room(queue)) for demand in waiting)
                 if free > 0:
                     count = min(free - min(ready.get(queue, 0), free * 3 // 4), batch_max)
                     wants[queue] = count + len(self._shunned.get(queue, ()))
@@ -108,7 +140,7 @@ class Demands:
     def can_claim(self) -> bool:
         """Whether a look into the database could give anybody anything."""
         return any(
-            queue not in self._empty and any(demand.free > 0 for demand in waiting)
+            queue not in self._empty and any(demand.room(queue) > 0 for demand in waiting)
             for queue, waiting in self._by_queue.items()
         )
 
@@ -140,26 +172,27 @@ class Demands:
         """Give each task to the demand with the most room, less what its worker says it carries
         already; away from the worker the task failed on."""
         matches = Matches([], [])
-        taken: defaultdict[int, int] = defaultdict(int)
+        taken = Taken()
         for task in tasks:
             if self._is_shunned(task):
                 continue
+            queue = task.queue or ""
             best: Demand | None = None
-            for demand in self._by_queue.get(task.queue or "", ()):
-                room = demand.free - taken[id(demand)]
+            best_rank = (False, 0)
+            for demand in self._by_queue.get(queue, ()):
+                room = taken.room(demand, queue)
                 if room <= 0:
                     continue
-                if best is None or self._rank(demand, task, room) > self._rank(
-                    best, task, best.free - taken[id(best)]
-                ):
-                    best = demand
+                rank = (demand.worker_id != task.avoid, room - demand.load)
+                if best is None or rank > best_rank:
+                    best, best_rank = demand, rank
             if best is None:
                 matches.left.append(task)
             else:
-                taken[id(best)] += 1
+                taken.add(best, queue)
                 matches.pairs.append((best, task))
         return matches
 
-    @staticmethod
-    def _rank(demand: Demand, task: Task, room: int) -> tuple[bool, int]:
-        return (demand.worker_id != task.avoid, room - demand.load)
+    def serves(self, queue: str) -> bool:
+        """Whether anybody here waits for tasks of a queue."""
+        return queue in self._by_queue

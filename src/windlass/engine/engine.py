@@ -14,6 +14,7 @@ import msgspec
 from windlass.engine.advance import Advance, rows_of
 from windlass.engine.feed import Feed
 from windlass.engine.graphs import Graphs
+from windlass.engine.handlers import Handlers
 from windlass.engine.jobs import Job, WriteJob
 from windlass.kernel.events import RunEvent
 from windlass.kernel.turn import Limits
@@ -51,7 +52,8 @@ class Engine:
     ) -> None:
         self.store = store
         self.settings = settings or Settings()
-        self.graphs = Graphs(store)
+        self.handlers = Handlers()
+        self.graphs = Graphs(store, on_load=self.handlers.learn_graph)
         self.advance = Advance(store, self.graphs, self.settings.limits)
         self.feed = Feed()
         self.advance.listeners.append(self.feed.committed)

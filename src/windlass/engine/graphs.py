@@ -19,8 +19,11 @@ class Graphs:
 
     none = Graph(starts={}, nodes={})
 
-    def __init__(self, store: Store, graphs_max: int = 512) -> None:
+    def __init__(
+        self, store: Store, graphs_max: int = 512, on_load: Callable[[Graph], None] | None = None
+    ) -> None:
         self._store = store
+        self._on_load = on_load
         self._graphs_max = graphs_max
         self._graphs: OrderedDict[str, Graph] = OrderedDict()
         self._broken: dict[str, WindlassError] = {}
@@ -55,6 +58,8 @@ class Graphs:
                 raise NotFound(f'no version "{version_id}"')
             graph = lower(found[0])
             self._graphs[version_id] = graph
+            if self._on_load is not None:
+                self._on_load(graph)
             if len(self._graphs) > self._graphs_max:
                 self._graphs.popitem(last=False)
         return graph

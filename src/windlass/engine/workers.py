@@ -55,6 +55,32 @@ async def register(
     return worker
 
 
+async def note_link(
+    engine: Engine,
+    worker_id: str,
+    *,
+    services: Sequence[str],
+    capacity: int,
+    load: int,
+    state: str,
+    meta: str,
+) -> None:
+    """Write down a worker on a live link as it stands; its session knows all of it."""
+    now = engine.store.now()
+    worker = Worker(
+        id=worker_id,
+        transport="link",
+        services=msgspec.json.encode(list(services)).decode(),
+        load=load,
+        capacity=capacity,
+        state=state,
+        meta=meta,
+        registered_at=now,
+        seen_at=now,
+    )
+    await engine.write(worker)
+
+
 async def heartbeat(engine: Engine, worker_id: str, load: int | None = None) -> bool:
     """Note that a worker is alive; False when nobody of that id ever registered."""
     worker = await get_worker(engine, worker_id)

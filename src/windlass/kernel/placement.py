@@ -6,39 +6,15 @@ worker keeps, because its affinity key is held there, or because the run's earli
 same package went there (its *binding*). So a task without a worker holds up no other.
 """
 
-from collections.abc import Iterator
-from typing import Any
-from urllib.parse import quote, unquote
-
 from windlass.kernel.turn import Turn
-from windlass.kernel.values import parse
 from windlass.model.graph import Kind, Node, Transport
-from windlass.model.rows import AffinityHold, Binding, Json, Task
+from windlass.model.queues import own_queue, owner_of
+from windlass.model.resources import resource_owner
+from windlass.model.rows import AffinityHold, Binding, Task
 from windlass.model.states import TaskState
-from windlass.model.values import is_list, is_object
 
 PREFERRED_WAIT_MS = 2_000
 """How long a task waits for the worker it would prefer before any other may have it."""
-_OWN = "link@"
-
-
-class ConflictingPins(Exception):
-    """A task names resources of more than one worker."""
-
-    def __init__(self, workers: set[str]) -> None:
-        super().__init__(f"its resources are on different workers: {', '.join(sorted(workers))}")
-
-
-def own_queue(worker_id: str, service: str) -> str:
-    """The queue only one worker serves."""
-    return f"{_OWN}{quote(worker_id, safe='')}:{service}"
-
-
-def owner_of(queue: str | None) -> str | None:
-    """The worker whose own queue this is, if it is one's."""
-    if queue is None or not queue.startswith(_OWN):
-        return None
-    return unquote(queue.removeprefix(_OWN).partition(":")[0])
 
 
 def place(turn: Turn, task: Task, node: Node) -> str:
@@ -58,30 +34,6 @@ def place(turn: Turn, task: Task, node: Node) -> str:
         binding = turn.get(Binding, (task.run_id, target.package))
         owner = binding.worker_id if binding is not None else None
     return target.queue if owner is None else own_queue(owner, target.service)
-
-
-def resource_owner(text: Json | None) -> str | None:
-    """The worker that has the resources an input names; None when it names none."""
-    if text is None or '"resource' not in text:
-        return None
-    owners = set(_owners(parse(text)))
-    if len(owners) > 1:
-        raise ConflictingPins(owners)
-    return owners.pop() if owners else None
-
-
-def _owners(value: Any) -> Iterator[str]:
-    if is_object(value):
-        for key, part in value.items():
-            if key in ("resourceRef", "resource_ref") and is_object(part):
-                owner = part.get("workerId") or part.get("workerName") or part.get("worker_id")
-                if isinstance(owner, str) and owner:
-                    yield owner
-            else:
-                yield from _owners(part)
-    elif is_list(value):
-        for part in value:
-            yield from _owners(part)
 
 
 def claimed(turn: Turn, task: Task, node: Node, worker_id: str) -> None:

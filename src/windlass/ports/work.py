@@ -5,7 +5,7 @@ once it is committed: `accepted`, or `duplicate` if this very attempt had alread
 `StaleLease` means another has the work, or it is done: stop and forget it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from windlass.model.assignment import Assignment
@@ -38,8 +38,10 @@ class Work(Protocol):
         holder: str = "",
         url: str = "",
         load: int = 0,
+        caps: Mapping[str, int] | None = None,
     ) -> Waiting:
-        """State demand for the tasks of some queues; `load` is what the worker says it carries."""
+        """State demand for the tasks of some queues; `load` is what the worker says it carries,
+        `caps` bounds the tasks of single services below `slots`."""
         ...
 
     async def succeeded(self, attempt_id: str, output: Json, log: str | None = None) -> str: ...

@@ -8,6 +8,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, WebSocketRoute
 
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
@@ -17,6 +18,8 @@ from windlass.server.auth import Auth
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.control import ControlCheck
 from windlass.server.http import WrongMethod, problem
+from windlass.server.link.connection import worker_link
+from windlass.server.link.plane import LinkPlane
 from windlass.server.metrics import Metrics
 from windlass.server.openapi import openapi
 from windlass.server.presence import Presence
@@ -65,18 +68,23 @@ def create_app(
     attempts: Attempts,
     options: AppOptions,
     *,
+    link: LinkPlane,
     workers_changed: Callable[[], None] = lambda: None,
 ) -> Starlette:
     """An ASGI application; whoever runs it also keeps the engine running."""
     # A process that only runs the control plane still says how it is.
     routes = [*NATIVE, *pocketflow.ROUTES] if options.is_api else system.HEALTH
+    served: list[BaseRoute] = [serve(route) for route in routes]
+    if options.is_api:
+        served.append(WebSocketRoute("/ws/worker", worker_link))
     app = Starlette(
-        routes=[serve(route) for route in routes],
+        routes=served,
         exception_handlers={404: no_such_path, 405: no_such_method},
         middleware=[Middleware(WebUi)] if options.is_api else None,
     )
     app.state.engine = engine
     app.state.attempts = attempts
+    app.state.link = link
     app.state.auth = Auth(engine, required=options.auth_required, admin_token=options.admin_token)
     app.state.control = ControlCheck(engine, is_here=options.is_control)
     app.state.metrics = Metrics()

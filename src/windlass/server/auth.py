@@ -10,7 +10,7 @@ import secrets
 from hashlib import sha256
 
 from msgspec.structs import replace
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, Denied, NotFound, Unauthorized
@@ -56,12 +56,14 @@ class Auth:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise Unauthorized("send a token: Authorization: Bearer <token>")
-        who = await self._who(hash_of(token.strip()))
+        who = await self.who(token.strip())
         if not who.may(role):
             raise Denied(f"this needs the {role} role; the token is a {who.role}'s")
         return who
 
-    async def _who(self, hashed: str) -> Who:
+    async def who(self, token: str) -> Who:
+        """Whose token this is, or `Unauthorized`."""
+        hashed = hash_of(token)
         if self._admin_hash and hmac.compare_digest(hashed, self._admin_hash):
             return Who("bootstrap", "admin")
         now = self._engine.store.now()
@@ -71,12 +73,12 @@ class Auth:
         rows = await self._engine.store.page(Token, [Cond("hash", "=", hashed)], limit=1)
         if not rows or rows[0].revoked_at is not None:
             raise Unauthorized("the token is unknown or revoked; make one: windlass token create")
-        token = rows[0]
-        if token.expires_at is not None and token.expires_at <= now:
-            raise Unauthorized(f'token "{token.name}" has expired; make a new one')
+        found = rows[0]
+        if found.expires_at is not None and found.expires_at <= now:
+            raise Unauthorized(f'token "{found.name}" has expired; make a new one')
         if len(self._known) > 10_000:
             self._known.clear()
-        who = Who(token.name, token.role)
+        who = Who(found.name, found.role)
         self._known[hashed] = (now + _CACHE_MS, who)
         return who
 
@@ -114,7 +116,7 @@ def hash_of(token: str) -> str:
     return sha256(token.encode()).hexdigest()
 
 
-def check_local(request: Request) -> None:
+def check_local(request: HTTPConnection) -> None:
     """Without tokens, take only requests meant for this machine and not sent by a foreign page."""
     host = request.headers.get("host", "")
     name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host

@@ -18,6 +18,7 @@ from windlass.engine import flows, runs
 from windlass.engine.engine import Engine
 from windlass.model.errors import WindlassError
 from windlass.model.states import RunState
+from windlass.protocol.link.envelope import FRAME_BYTES_MAX
 from windlass.wiring import stores
 from windlass.wiring.examples import HELLO, HELLO_PARAMS
 from windlass.wiring.options import ServerOptions
@@ -136,6 +137,11 @@ async def serving(system: System, bound: socket.socket) -> AsyncGenerator["async
         server_header=False,
         timeout_graceful_shutdown=5,
         http="httptools",
+        ws="websockets-sansio",
+        ws_max_size=FRAME_BYTES_MAX,
+        ws_ping_interval=20,
+        ws_ping_timeout=20,
+        ws_per_message_deflate=False,
     )
     web = Web(config, app)
     task = asyncio.ensure_future(web.serve(sockets=[bound]))

@@ -21,10 +21,12 @@ from windlass.engine.loops.control import Control
 from windlass.engine.loops.forever import run_forever
 from windlass.engine.loops.leases import Leases
 from windlass.engine.loops.look import Look
+from windlass.engine.loops.strays import Strays
 from windlass.engine.loops.timers import Timers
 from windlass.model.rows import Worker
 from windlass.ports.store import Store
 from windlass.server.app import AppOptions, create_app
+from windlass.server.link.plane import LinkPlane
 from windlass.server.push_urls import LOOPBACK
 from windlass.wiring.functions import executions
 from windlass.wiring.options import ServerOptions
@@ -44,6 +46,7 @@ class System:
         self.store = store
         self.engine = Engine(store, Settings(lease_s=options.lease_s))
         self.attempts = Attempts(self.engine)
+        self.link = LinkPlane(self.engine, self.attempts)
         self.push: PushDispatcher | None = None
         self.control: Control | None = None
         self.runners: list[Runner] = []
@@ -58,17 +61,25 @@ class System:
             is_control="control" in self.options.roles,
         )
         return create_app(
-            self.engine, self.attempts, options, workers_changed=self._workers_changed
+            self.engine,
+            self.attempts,
+            options,
+            link=self.link,
+            workers_changed=self._workers_changed,
         )
 
     def start(self, local: Mapping[str, Execute]) -> None:
         """Start committing and, in the control role, the loops and dispatchers."""
         self._spawn(self.engine.advance.run())
         self._spawn(run_forever(Look(self.engine)))
+        if "api" in self.options.roles:
+            self._spawn(self.link.run_renewals())
+            self._spawn(self.link.run_checks())
         if "control" not in self.options.roles:
             return
         self._spawn(run_forever(Timers(self.engine)))
         self._spawn(run_forever(Leases(self.engine)))
+        self._spawn(run_forever(Strays(self.engine)))
         self.control = Control(self.engine, self._local_queues(local))
         self._spawn(run_forever(self.control))
         self.engine.feed.on_stop.append(self._stop_attempt)

@@ -10,7 +10,7 @@ import msgspec
 from windlass.client.problems import ServerError, error_of
 from windlass.model.errors import Unavailable, WindlassError
 from windlass.worker.backoff import Backoff
-from windlass.worker.link import worker_path
+from windlass.worker.calls import worker_path
 from windlass.worker.settings import WorkerSettings
 
 log = logging.getLogger(__name__)

@@ -25,8 +25,8 @@ BUSY_S = 2.0
 """At most this long between beats while something runs: a beat is how a cancellation arrives."""
 
 
-class KeeperLink(Protocol):
-    """What the keeper needs of a link."""
+class KeeperCalls(Protocol):
+    """What the keeper needs of a server."""
 
     def register(self, timeout_s: float) -> Registered: ...
 
@@ -40,13 +40,13 @@ class Keeper:
 
     def __init__(
         self,
-        link: KeeperLink,
+        server: KeeperCalls,
         leases: Leases,
         services: list[str],
         load: Callable[[], int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._link = link
+        self._server = server
         self._leases = leases
         self._services = services
         self._load = load
@@ -75,7 +75,7 @@ class Keeper:
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(timeout=2.0)
-        self._link.close()
+        self._server.close()
 
     def beat(self) -> None:
         """Renew everything that is held, and tell handlers what the server says of them."""
@@ -83,9 +83,9 @@ class Keeper:
         ids = self._leases.ids()
         message = Exchange(services=self._services, renew=ids, load=self._load())
         try:
-            reply = self._link.exchange(message, self._timeout_s(asked_at))
+            reply = self._server.exchange(message, self._timeout_s(asked_at))
             if not reply.known:
-                self.set_terms(self._link.register(self._timeout_s(self._clock())))
+                self.set_terms(self._server.register(self._timeout_s(self._clock())))
         except WindlassError as error:
             self._failed(error)
         else:

@@ -18,10 +18,10 @@ from windlass.client.problems import ServerError
 from windlass.model.errors import BadRequest, DefinitionError, Unavailable, WindlassError
 from windlass.protocol.exchange import Registered, Reply, Result
 from windlass.worker.backoff import Backoff
+from windlass.worker.calls import ServerCalls
 from windlass.worker.context import Stop
 from windlass.worker.keeper import Keeper
 from windlass.worker.ledger import Ledger
-from windlass.worker.link import Link
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +39,8 @@ class PullLoop:
 
     def __init__(
         self,
-        main: Link,
-        side: Link,
+        main: ServerCalls,
+        side: ServerCalls,
         ledger: Ledger,
         keeper: Keeper,
         clock: Callable[[], float] = time.monotonic,
@@ -142,12 +142,12 @@ class PullLoop:
                 backoff.reset()
 
     async def _exchange(
-        self, link: Link, batch: list[Result], slots: int, wait_ms: int
+        self, server: ServerCalls, batch: list[Result], slots: int, wait_ms: int
     ) -> Reply | None:
         """One request; None if it failed, or settled nothing, and the next should wait a little."""
         asked_at = self._clock()
         try:
-            reply = await link.exchange(self._ledger.message(batch, slots, wait_ms))
+            reply = await server.exchange(self._ledger.message(batch, slots, wait_ms))
         except (BadRequest, DefinitionError) as error:
             self._ledger.refused(batch, str(error))
             return None
@@ -163,7 +163,7 @@ class PullLoop:
             self._keeper.hurry(assigned.lease_s)
         self._ledger.absorb(batch, reply, asked_at)
         if not reply.known:
-            await self._sign_on_again(link)
+            await self._sign_on_again(server)
         return reply if reply.known and (not batch or reply.results) else None
 
     def _note_down(self, error: WindlassError) -> None:
@@ -186,10 +186,10 @@ class PullLoop:
             await self._pause(backoff)
         return False
 
-    async def _sign_on_again(self, link: Link) -> None:
+    async def _sign_on_again(self, server: ServerCalls) -> None:
         log.info("the server does not know this worker; registering again")
         try:
-            self._set_terms(await link.register())
+            self._set_terms(await server.register())
         except WindlassError as error:
             log.warning("cannot register: %s", error)
 

@@ -5,17 +5,20 @@ import contextlib
 import logging
 import os
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from types import FrameType
+from typing import Any
 
 import uvloop
 
 from windlass.client.transport import Connection
 from windlass.protocol.exchange import Registration
+from windlass.worker.calls import BlockingCalls, ServerCalls
 from windlass.worker.keeper import Keeper
 from windlass.worker.leases import Leases
 from windlass.worker.ledger import Ledger
-from windlass.worker.link import BlockingLink, Link
+from windlass.worker.link.executor import ServiceExecutor
+from windlass.worker.link.serve import link_runner
 from windlass.worker.pull import PullLoop
 from windlass.worker.push import PushServer
 from windlass.worker.registry import Worker
@@ -27,7 +30,7 @@ log = logging.getLogger(__name__)
 
 def serve(worker: Worker, settings: WorkerSettings) -> bool:
     """Run until a signal ends it; false if handlers were still running then."""
-    run = run_push if settings.mode == "push" else run_pull
+    run = _RUN[settings.mode]
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(run(worker, settings))
 
@@ -42,10 +45,10 @@ def pull_loop(worker: Worker, runtime: Runtime, settings: WorkerSettings) -> Pul
         meta=dict(meta()),
     )
     leases = Leases()
-    blocking = BlockingLink(settings.server, settings.token, registration)
+    blocking = BlockingCalls(settings.server, settings.token, registration)
     keeper = Keeper(blocking, leases, registration.services, lambda: runtime.load)
-    main = Link(Connection(settings.server, settings.token), registration)
-    side = Link(Connection(settings.server, settings.token), registration)
+    main = ServerCalls(Connection(settings.server, settings.token), registration)
+    side = ServerCalls(Connection(settings.server, settings.token), registration)
     return PullLoop(main, side, Ledger(runtime, leases), keeper)
 
 
@@ -68,6 +71,25 @@ async def run_push(worker: Worker, settings: WorkerSettings) -> bool:
         await server.run()
     runtime.close()
     return runtime.load == 0
+
+
+async def run_link(worker: Worker, settings: WorkerSettings) -> bool:
+    """Work on a live link until a signal."""
+    assert settings.link is not None
+    services = ServiceExecutor(worker, settings.concurrency)
+    runner = link_runner(settings.link, [services])
+    log.info("worker %s links to %s", settings.id, settings.link.url)
+    with stopped_by_signals(runner.stop):
+        await runner.run(settings.drain_s)
+    await services.close()
+    return True
+
+
+_RUN: dict[str, Callable[[Worker, WorkerSettings], Coroutine[Any, Any, bool]]] = {
+    "pull": run_pull,
+    "push": run_push,
+    "link": run_link,
+}
 
 
 @contextlib.contextmanager

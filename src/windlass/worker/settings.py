@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from windlass.worker.link.settings import LinkSettings
+
 DEFAULT_SERVER = "http://127.0.0.1:7700"
 DEFAULT_LISTEN = "http://127.0.0.1:8080"
 
@@ -24,6 +26,8 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What the server must present to a push worker; empty: anybody who reaches it may call."""
     services: tuple[str, ...] = ()
     """Offer only these; empty: all the target has."""
+    link: LinkSettings | None = None
+    """For a worker on a live link."""
 
 
 def server_url(given: str, env: Mapping[str, str] | None = None) -> str:

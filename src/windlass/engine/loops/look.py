@@ -20,6 +20,8 @@ class Look:
         queues = {
             notice.removeprefix("queue ") for notice in notices if notice.startswith("queue ")
         }
+        for queue in queues:
+            self._engine.handlers.learn_queue(queue)
         self._engine.advance.look_again(queues or None)
         if notices:
             self._engine.feed.wake_all()

@@ -253,5 +253,5 @@ class Channel:
 
 
 def ack_target(envelope: Envelope, ack: m.Ack) -> str | None:
-    """The one frame an acknowledgement names; some name it only in the payload, some only outside."""
+    """The one frame an acknowledgement names: in the payload, or only in the envelope."""
     return ack.for_ or (envelope.ack.for_ if envelope.ack is not None else None)

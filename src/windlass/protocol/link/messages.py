@@ -191,6 +191,8 @@ class ErrorField(Message):
 
 
 class Result(Message):
+    """How a task ended."""
+
     run_id: str
     task_id: str
     status: Literal["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"]

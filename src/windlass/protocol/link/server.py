@@ -28,6 +28,9 @@ ACK_DEADLINE_S = 5.0
 DISPATCH_RETRY = Retry(first_s=1.0, factor=1.5, most_s=5.0, tries=3)
 """Two more tries within the deadline."""
 
+CUMULATIVE = "ack.cumulative"
+"""The feature of a worker for which a frame's number is acknowledgement enough: many at once."""
+
 
 class LinkState(StrEnum):
     NEW = "new"
@@ -87,6 +90,7 @@ class ServerLink:
         self.tenant = tenant
         self.state = LinkState.NEW
         self.generation = Generation.FIRST
+        self.handshake: m.Handshake | None = None
         self.worker = ""
         self.instance = ""
         self.features: frozenset[str] = frozenset()
@@ -145,6 +149,7 @@ class ServerLink:
             return [Resuming(message)]
         if not message.worker.name:
             raise Refused(codes.INVALID, "the worker has no name", fatal=True)
+        self.handshake = message
         self.worker = message.worker.name
         self.instance = message.worker.worker_instance_id or ""
         self._senders |= {self.worker, self.instance or self.worker}
@@ -209,6 +214,7 @@ class ServerLink:
         opening = self._opening
         assert opening is not None
         self.channel = channel
+        self.handshake = other.handshake
         self.worker, self.instance = other.worker, other.instance
         self.features = other.features
         self._senders |= {self.worker, self.instance}
@@ -242,9 +248,16 @@ class ServerLink:
         seq: int | None = None,
     ) -> str:
         """Send a command that must arrive."""
-        control = isinstance(message, m.Drain | m.Rebind)
+        sequenced = not isinstance(message, m.Drain | m.Rebind)
+        numbered = sequenced and self.generation is Generation.SECOND
         return self.channel.send(
-            message, now, id_=id_, corr=corr, seq=seq, request=True, sequenced=not control
+            message,
+            now,
+            id_=id_,
+            corr=corr,
+            seq=seq,
+            request=not (numbered and CUMULATIVE in self.features),
+            sequenced=sequenced,
         )
 
     def settle(self, arrived: Arrived, now: float, *, code: str = "", reason: str = "") -> None:

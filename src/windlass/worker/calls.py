@@ -20,14 +20,14 @@ ANSWER_S = 15.0
 
 
 class Requests(Protocol):
-    """What a link needs of a connection."""
+    """What the calls need of a connection."""
 
     async def request(self, method: str, path: str, body: bytes, timeout_s: float) -> Answer: ...
 
     def close(self) -> None: ...
 
 
-class Link:
+class ServerCalls:
     """The exchange calls of one worker; raises the errors of `model.errors`."""
 
     def __init__(self, connection: Requests, registration: Registration) -> None:
@@ -65,7 +65,7 @@ class Link:
         return answer.body
 
 
-class BlockingLink:
+class BlockingCalls:
     """The same calls without an event loop, for the thread that keeps leases alive."""
 
     def __init__(self, url: str, token: str, registration: Registration) -> None:

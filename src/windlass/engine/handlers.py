@@ -1,0 +1,45 @@
+"""Handlers: which handlers of which packages exist, as far as anybody has mentioned them.
+
+A worker may say that it has a package without saying what is in it. Its demand is stated handler by
+handler, so the names come from wherever they are seen: manifests, graphs of runs, names of queues.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from windlass.model.graph import Graph, Transport
+
+
+class Handlers:
+    """Names of handlers by `package@version`; grows only."""
+
+    def __init__(self) -> None:
+        self._known: defaultdict[str, set[str]] = defaultdict(set)
+        self.on_new: list[Callable[[str], None]] = []
+        """Told of each package of which a new handler became known."""
+
+    def of(self, package: str) -> list[str]:
+        """The services (`package@version:handler`) of a package."""
+        return [f"{package}:{handler}" for handler in sorted(self._known.get(package, ()))]
+
+    def learn(self, package: str, handlers: Iterable[str]) -> None:
+        known = self._known[package]
+        new = set(handlers) - known
+        if new:
+            known |= new
+            for tell in self.on_new:
+                tell(package)
+
+    def learn_queue(self, queue: str) -> None:
+        """Take a name from a queue's: `link:package@version:handler`, or a worker's own."""
+        transport, _, service = queue.partition(":")
+        if transport.partition("@")[0] == "link":
+            package, _, handler = service.partition(":")
+            if handler:
+                self.learn(package, [handler])
+
+    def learn_graph(self, graph: Graph) -> None:
+        for node in graph.nodes.values():
+            target = node.target
+            if target is not None and target.transport is Transport.LINK and target.package:
+                self.learn(f"{target.package}@{target.version}", [target.handler])

@@ -1,0 +1,21 @@
+"""Names of ready queues.
+
+`<transport>:<service>` is open to everybody who serves it; `link@<worker>:<service>` only to that
+worker.
+"""
+
+from urllib.parse import quote, unquote
+
+_OWN = "link@"
+
+
+def own_queue(worker_id: str, service: str) -> str:
+    """The queue only one worker serves."""
+    return f"{_OWN}{quote(worker_id, safe='')}:{service}"
+
+
+def owner_of(queue: str | None) -> str | None:
+    """The worker whose own queue this is, if it is one's."""
+    if queue is None or not queue.startswith(_OWN):
+        return None
+    return unquote(queue.removeprefix(_OWN).partition(":")[0])

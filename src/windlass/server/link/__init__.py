@@ -1,0 +1,1 @@
+"""The link plane: workers on WebSockets, over the engine's demand, leases and outcomes."""

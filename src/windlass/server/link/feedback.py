@@ -1,0 +1,90 @@
+"""Feedback: progress and log chunks of running tasks, shown at once and kept with their attempt."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from windlass.engine.engine import Engine
+from windlass.model.rows import LogChunk
+from windlass.protocol.link import messages as m
+
+if TYPE_CHECKING:
+    from windlass.server.link.session import Session
+
+log = logging.getLogger(__name__)
+
+_LOG_CHARS_MAX = 1_000_000
+_FLUSH_CHARS = 32_768
+
+
+class Progress(msgspec.Struct):
+    """The newest word on a running attempt."""
+
+    stage: str | None = None
+    progress: float | None = None
+    message: str | None = None
+    results: dict[str, object] = {}
+    at: int = 0
+
+
+class FeedbackSink:
+    """Takes feedback frames; tells listeners at once, writes chunks every now and then."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.progress: dict[str, Progress] = {}
+        self.listeners: list[Callable[[str, m.Feedback], None]] = []
+        """Told of each frame, with the attempt it is about."""
+        self._pending: list[LogChunk] = []
+        self._pending_chars = 0
+        self._chars: defaultdict[str, int] = defaultdict(int)
+        self._number = 0
+
+    def take(self, session: "Session", attempt_id: str, feedback: m.Feedback) -> None:
+        now = self._engine.store.now()
+        known = self.progress.setdefault(attempt_id, Progress())
+        known.stage = feedback.stage or known.stage
+        known.message = feedback.message or known.message
+        if feedback.progress is not None:
+            known.progress = feedback.progress
+        known.at = now
+        for chunk in feedback.chunks or ():
+            self._keep(attempt_id, feedback.run_id, chunk, now)
+        for tell in self.listeners:
+            tell(attempt_id, feedback)
+        if self._pending_chars > _FLUSH_CHARS:
+            session.spawn(self.flush())
+
+    def _keep(self, attempt_id: str, run_id: str, chunk: m.Chunk, now: int) -> None:
+        text = chunk.text if chunk.text is not None else chunk.data_base64 or ""
+        room = _LOG_CHARS_MAX - self._chars[attempt_id]
+        if not text or room <= 0:
+            return
+        text = text[:room].replace("\0", "\ufffd")
+        self._chars[attempt_id] += len(text)
+        # Numbers grow with time, so chunks of a session that another process began sort first.
+        self._number = max(self._number + 1, now * 1000)
+        self._pending.append(
+            LogChunk(
+                attempt_id=attempt_id,
+                number=self._number,
+                run_id=run_id,
+                channel=chunk.channel,
+                text=text,
+                at=now,
+            )
+        )
+        self._pending_chars += len(text)
+
+    def ended(self, attempt_id: str) -> None:
+        self.progress.pop(attempt_id, None)
+        self._chars.pop(attempt_id, None)
+
+    async def flush(self) -> None:
+        """Write what has gathered."""
+        chunks, self._pending, self._pending_chars = self._pending, [], 0
+        if chunks:
+            await self._engine.write(*chunks)

@@ -1,0 +1,115 @@
+"""Installs: a package that waiting tasks need and no worker has is sent to a suitable worker."""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from windlass.engine import packages, workers
+from windlass.model.errors import Unavailable
+from windlass.protocol.link import messages as m
+
+if TYPE_CHECKING:
+    from windlass.server.link.plane import LinkPlane
+    from windlass.server.link.session import Session
+
+log = logging.getLogger(__name__)
+
+RETRY_S = 60.0
+"""How long a worker that was sent a package, or failed to install it, is not asked again."""
+
+
+class Installs:
+    """Which packages were sent where, and what became of it."""
+
+    def __init__(self, plane: "LinkPlane") -> None:
+        self._plane = plane
+        self._asked: dict[tuple[str, str], float] = {}
+        self._looking = asyncio.Lock()
+        self._pending: set[asyncio.Task[None]] = set()
+
+    def unserved(self, queues: set[str]) -> None:
+        """Tasks were queued that nobody here waits for; see whether a package is missing."""
+        if not self._pending and any(queue.startswith("link:") for queue in queues):
+            task = asyncio.ensure_future(self._look_soon())
+            self._pending.add(task)
+            task.add_done_callback(self._pending.discard)
+
+    async def _look_soon(self) -> None:
+        try:
+            await self.look()
+        except Unavailable as error:
+            log.info("missing packages are looked for later: %s", error)
+
+    async def look(self) -> None:
+        """Have every package installed that tasks wait for and no live worker has."""
+        async with self._looking:
+            names = await self._plane.engine.store.query("queue_names")
+            wanted: set[str] = set()
+            for row in names:
+                self._plane.engine.handlers.learn_queue(row["queue"])
+                if row["queue"].startswith("link:"):
+                    wanted.add(row["queue"].split(":")[1])
+            if not wanted:
+                return
+            alive = await workers.live_workers(self._plane.engine, transport="link")
+            for package in sorted(wanted):
+                if not any(workers.serves(worker, package) for worker in alive):
+                    await self._install(package)
+
+    async def _install(self, package: str) -> None:
+        name, _, version = package.rpartition("@")
+        found = await packages.find_version(self._plane.engine, name, version)
+        if found is None or found.status == "yanked":
+            return
+        session = self._choose(package)
+        if session is not None:
+            self.send(session, name, version, found.sha256)
+
+    def _choose(self, package: str) -> "Session | None":
+        """The least busy worker that installs packages and was not asked lately."""
+        now = self._plane.clock()
+        able = [
+            session
+            for session in self._plane.live
+            if session.healthy
+            and not session.draining
+            and "pkg.install" in session.link.features
+            and now - self._asked.get((package, session.worker_id), -RETRY_S) >= RETRY_S
+        ]
+        return min(able, key=lambda session: session.busy, default=None)
+
+    def send(self, session: "Session", name: str, version: str, sha256: str, url: str = "") -> None:
+        """Tell a worker to install a version, from our repository unless a URL says otherwise."""
+        self._asked[f"{name}@{version}", session.worker_id] = self._plane.clock()
+        path = f"/api/v1/published-packages/{name}/archive?version={version}"
+        log.info("worker %s is to install %s %s", session.worker_id, name, version)
+        session.send(
+            m.PkgInstall(
+                name=name,
+                version=version,
+                url=url or f"{session.base_url}{path}",
+                sha256=sha256 or None,
+            )
+        )
+
+    def reported(self, session: "Session", event: m.PkgEvent) -> None:
+        """A worker says how an installation or removal went."""
+        removed = (event.details or {}).get("operation") == "uninstall"
+        op = "uninstall" if removed else "install"
+        self._plane.counts.packages[op, event.status] += 1
+        package = f"{event.name}@{event.version}"
+        asked_at = self._asked.get((package, session.worker_id))
+        if asked_at is not None and not removed:
+            self._plane.counts.install_ms.add((self._plane.clock() - asked_at) * 1000)
+        if event.status != "installed":
+            log.warning("worker %s: %s of %s failed", session.worker_id, op, package)
+        register = session.register
+        assert register is not None
+        kept = [p for p in register.packages if (p.name, p.version) != (event.name, event.version)]
+        if not removed:
+            field = m.PackageField(name=event.name, version=event.version, status=event.status)
+            kept.append(field)
+        register.packages = kept
+        session.ask()
+        for tell in self._plane.on_package:
+            tell(session, event)

@@ -1,0 +1,118 @@
+"""What a worker's frames mean to the engine, and what an assignment says on the wire."""
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from windlass.model.assignment import Assignment
+from windlass.model.resources import resources_in
+from windlass.model.rows import Artifact, Failure, Json
+from windlass.protocol.link import codes
+from windlass.protocol.link import messages as m
+from windlass.protocol.link.envelope import Generation
+
+SERVICES_PACKAGE = "windlass.services"
+"""What plain services are called on a wire that knows only packages."""
+BUSY_RETRY_MS = 1_000
+_FATAL = frozenset({codes.RESOURCE_MISSING, codes.INVALID})
+_ELSEWHERE = frozenset(
+    {codes.UNKNOWN, codes.PKG_INVALID, codes.PKG_PERMISSION, codes.SESSION_STALE_BINDING}
+)
+"""The worker cannot do it, another may."""
+
+
+def dispatch_of(assignment: Assignment, generation: Generation) -> m.Dispatch:
+    """An attempt as a worker is told of it. The wire's task is our attempt: the name itself fences
+    whatever comes back late."""
+    target = assignment.target
+    package = bool(target is not None and target.package)
+    node = assignment.node.rpartition("/")[2]
+    affinity = assignment.affinity
+    return m.Dispatch(
+        run_id=assignment.run_id,
+        task_id=assignment.attempt_id,
+        node_id=node,
+        node_type=target.handler if package and target is not None else assignment.service,
+        package_name=target.package if package and target is not None else SERVICES_PACKAGE,
+        package_version=target.version if package and target is not None else "0",
+        parameters=msgspec.Raw(parameters_of(assignment, package=package).encode()),
+        constraints=m.Constraints(timeout_ms=assignment.timeout_ms or None),
+        concurrency_key=f"{assignment.run_id}:{assignment.node}",
+        resource_refs=resource_refs(assignment.input, generation),
+        affinity=None
+        if affinity is None
+        else m.AffinityField(
+            key=affinity.key,
+            mode="preferred" if affinity.preferred else "sticky",
+            expires_at=iso(assignment.claimed_at + affinity.ttl_ms),
+        ),
+    )
+
+
+def parameters_of(assignment: Assignment, *, package: bool) -> Json:
+    """A package's handler gets its parameters; a plain service its input and parameters."""
+    if package:
+        return "{}" if assignment.input == "null" else assignment.input
+    return f'{{"input":{assignment.input},"params":{assignment.params}}}'
+
+
+def resource_refs(text: Json, generation: Generation) -> list[m.ResourceRef] | None:
+    """The resources an input names, said once more beside it."""
+    first = generation is Generation.FIRST
+    found = [
+        m.ResourceRef(
+            resource_id=name.id,
+            type=name.type,
+            worker_id=name.worker_id if first else None,
+            worker_name=None if first else name.worker_id,
+        )
+        for name in resources_in(text)
+    ]
+    return found or None
+
+
+def failure_of(result: m.Result) -> Failure:
+    """Why a result that is none failed."""
+    error = result.error
+    if result.status == "CANCELLED":
+        text = error.message if error is not None else "stopped when asked to"
+        return Failure("cancelled", text, code=codes.RUNNER_CANCELLED)
+    if error is None:
+        return Failure("failed", "the handler failed without a reason", code=codes.RUNNER_FAILURE)
+    return failure_of_code(error.code, error.message)
+
+
+def failure_of_code(code: str, message: str) -> Failure:
+    """A refusal or failure by its code: later, elsewhere, never, or as the retry policy says."""
+    if code == codes.CONCURRENCY:
+        return Failure("returned", message, retry_after_ms=BUSY_RETRY_MS, code=code)
+    if code in _ELSEWHERE:
+        return Failure("unreachable", message, code=code)
+    if code in _FATAL:
+        return Failure("fatal", message, code=code)
+    return Failure("timeout" if code == codes.TIMEOUT else "failed", message, code=code)
+
+
+def artifacts_of(
+    attempt_id: str, run_id: str, worker_id: str, found: list[m.Artifact] | None, now: int
+) -> list[Artifact]:
+    return [
+        Artifact(
+            attempt_id=attempt_id,
+            resource_id=item.resource_id,
+            run_id=run_id,
+            worker_id=item.worker_id or item.worker_name or worker_id,
+            type=item.type,
+            size_bytes=item.size_bytes,
+            inline=int(bool(item.inline)),
+            expires_at=item.expires_at or "",
+            metadata=msgspec.json.encode(item.metadata or {}).decode(),
+            created_at=now,
+        )
+        for item in found or ()
+    ]
+
+
+def iso(unix_ms: int) -> str:
+    moment = datetime.fromtimestamp(unix_ms / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

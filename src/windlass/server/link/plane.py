@@ -1,0 +1,279 @@
+"""The link plane: every worker connected to this process, and what they share.
+
+A session is found by its worker, by its id when a worker resumes it, and by the attempts it holds.
+A worker has one session: the newest connection wins, and the older one's end changes nothing.
+"""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from windlass.engine import workers
+from windlass.engine.attempts import Attempts
+from windlass.engine.engine import Engine
+from windlass.model.errors import Unavailable
+from windlass.protocol.link import codes
+from windlass.protocol.link import messages as m
+from windlass.protocol.link.envelope import Generation, Refused
+from windlass.protocol.link.server import ServerLink
+from windlass.protocol.link.tokens import TTL_S, make_token, read_token
+from windlass.server.link.chains import Chains
+from windlass.server.link.counts import Counts
+from windlass.server.link.feedback import FeedbackSink
+from windlass.server.link.held import Held
+from windlass.server.link.installs import Installs
+from windlass.server.link.outcomes import iso
+from windlass.server.link.session import Session
+
+log = logging.getLogger(__name__)
+
+
+class LinkSettings(msgspec.Struct, frozen=True):
+    """What an operator can set about the link."""
+
+    tenant: str = "default"
+    heartbeat_s: float = 35.0
+    """The longest a worker is silent between two heartbeats; three of them missed end it."""
+    forget_s: float = 10.0
+    """A task older than this, of which the worker twice said it has none, is lost."""
+    frame_bytes_max: int = 1024 * 1024
+
+
+class LinkPlane:
+    """All sessions of this process."""
+
+    def __init__(
+        self, engine: Engine, attempts: Attempts, settings: LinkSettings | None = None
+    ) -> None:
+        self.engine = engine
+        self.attempts = attempts
+        self.settings = settings or LinkSettings()
+        self.counts = Counts(self.settings.tenant)
+        self.clock = _clock()
+        self.feedback = FeedbackSink(engine)
+        self.installs = Installs(self)
+        self.chains = Chains(self)
+        self.keep_parameters: Callable[[str, bytes], Awaitable[dict[str, Any]]] | None = None
+        self.sessions: dict[str, Session] = {}
+        """By worker."""
+        self.on_package: list[Callable[[Session, m.PkgEvent], None]] = []
+        self._by_id: dict[str, Session] = {}
+        self._secret = b""
+        engine.feed.on_stop.append(self.stop_attempt)
+        engine.handlers.on_new.append(self._new_handler)
+        engine.advance.on_unserved.append(self.installs.unserved)
+
+    # Sessions
+
+    async def begin(self, link: ServerLink, register: m.Register) -> Session:
+        """A worker registered: make its session, with what it may still hold from before."""
+        session = Session(self, link, secrets.token_hex(16))
+        old = self.sessions.get(session.worker_id)
+        inherited = await self._inheritance(session, old)
+        if old is not None:
+            self._retire(old)
+        self.sessions[session.worker_id] = session
+        self._by_id[session.id] = session
+        for held in inherited:
+            session.inherit(held)
+        session.register = register
+        await self.note(session)
+        return session
+
+    async def _inheritance(self, session: Session, old: Session | None) -> list[Held]:
+        """Attempts the worker held before. Another process under its name has none of them."""
+        known = await workers.get_worker(self.engine, session.worker_id)
+        before = meta_of(known.meta) if known is not None else {}
+        same = session.link.generation is Generation.FIRST or (
+            before.get("instanceId") == session.instance
+        )
+        now = self.clock()
+        found = []
+        for row in await self.engine.store.query("held_by", worker_id=session.worker_id):
+            service = row["queue"].partition(":")[2]
+            held = Held(row["id"], row["run_id"], service.partition(":")[2] or service, now)
+            if old is not None and held.attempt_id in old.reporting:
+                continue
+            found.append(held)
+        if same:
+            return found
+        for held in found:
+            session.held[held.attempt_id] = held
+        session.lose_all()
+        return []
+
+    def _retire(self, old: Session) -> None:
+        """Another connection took over: close the old one without touching what is shared."""
+        self._by_id.pop(old.id, None)
+        wake = old.wake
+        old.held.clear()
+        old.disconnected()
+        old.link.refuse(codes.SESSION_DENIED, "superseded session", self.clock())
+        if wake is not None:
+            wake()
+
+    async def accept(self, session: Session, *, resumed: bool) -> m.Accept:
+        secret = await self.secret()
+        now = self.clock()
+        return m.Accept(
+            session_id=session.id,
+            session_token=make_token(
+                secret, session.id, session.instance, self.settings.tenant, now
+            ),
+            worker_instance_id=session.instance,
+            expires_at=iso(int((now + TTL_S) * 1000)),
+            resumed=resumed,
+        )
+
+    async def find(self, resume: m.Resume) -> Session:
+        """The session a worker wants back, or `Refused`."""
+        claims = read_token(await self.secret(), resume.session_token, self.clock())
+        if claims.sid != resume.session_id:
+            raise Refused(codes.SESSION_MISMATCH, "the token is of another session", fatal=True)
+        if claims.tenant != self.settings.tenant:
+            raise Refused(codes.SESSION_TENANT, "the token is of another tenant", fatal=True)
+        session = self._by_id.get(resume.session_id)
+        if session is None or session.instance != claims.wid:
+            # It ended, or lives in a process that is gone. A fresh handshake goes on from here.
+            raise Refused(codes.SESSION_UNKNOWN, "Unknown session", fatal=True)
+        return session
+
+    async def secret(self) -> bytes:
+        if not self._secret:
+            self._secret = bytes.fromhex(await self.engine.store.secret())
+        return self._secret
+
+    # Work
+
+    def stop_attempt(self, attempt_id: str) -> None:
+        for session in self.sessions.values():
+            if attempt_id in session.held:
+                session.stop(attempt_id)
+
+    def _new_handler(self, package: str) -> None:
+        for session in self.sessions.values():
+            if package in session.packages:
+                session.ask()
+
+    # The duties of a loop
+
+    async def renew(self) -> None:
+        """Keep the leases of everything connected workers hold."""
+        holders = [s for s in self.sessions.values() if s.connected]
+        ids = [
+            attempt_id
+            for session in holders
+            for attempt_id in (
+                *(h.attempt_id for h in session.held.values() if not h.stopped),
+                *session.reporting,
+            )
+        ]
+        if not ids:
+            return
+        kept = await self.attempts.renew(ids)
+        for session in holders:
+            for held in list(session.held.values()):
+                if not held.stopped and held.attempt_id in ids and kept.get(held.attempt_id, True):
+                    session.stop(held.attempt_id)
+
+    async def check(self) -> None:
+        """Note who is there, and end connections that have been silent for too long."""
+        now = self.clock()
+        limit = self.settings.heartbeat_s
+        present: list[Session] = []
+        for session in list(self.sessions.values()):
+            silent = now - session.heard_at
+            if silent > limit:
+                self.counts.heartbeats_missed[session.worker_id] += 1
+            if session.connected and silent > 3 * limit:
+                log.warning("worker %s has been silent for %.0f s", session.worker_id, silent)
+                session.link.refuse(codes.SESSION_DENIED, "no heartbeat", now)
+                session.flush()
+            elif session.connected:
+                present.append(session)
+            elif silent > self.attempts.lease_s + limit:
+                self._forget(session)
+        for session in present:
+            await self.note(session)
+
+    def _forget(self, session: Session) -> None:
+        if self.sessions.get(session.worker_id) is session:
+            del self.sessions[session.worker_id]
+        self._by_id.pop(session.id, None)
+
+    async def leave(self, session: Session) -> None:
+        """A worker went away on purpose, after draining."""
+        session.disconnected()
+        self._forget(session)
+        await workers.leave(self.engine, session.worker_id)
+
+    async def note(self, session: Session) -> None:
+        """Write down what is known of a worker, and that it is there."""
+        await workers.note_link(
+            self.engine,
+            session.worker_id,
+            services=session.packages,
+            capacity=session.max_parallel,
+            load=len(session.held),
+            state="draining" if session.draining else "online",
+            meta=msgspec.json.encode(worker_meta(session)).decode(),
+        )
+
+    @property
+    def live(self) -> Sequence[Session]:
+        return [session for session in self.sessions.values() if session.connected]
+
+    async def run_renewals(self) -> None:
+        while True:
+            await asyncio.sleep(self.attempts.lease_s / 3)
+            try:
+                await self.renew()
+            except Unavailable as error:
+                log.warning("leases of link workers wait: %s", error)
+
+    async def run_checks(self) -> None:
+        while True:
+            await asyncio.sleep(self.engine.settings.worker_ttl_s / 3)
+            try:
+                if self.sessions:
+                    await self.check()
+                    await self.installs.look()
+                await self.feedback.flush()
+            except Unavailable as error:
+                log.warning("link workers wait: %s", error)
+            except Exception:
+                log.exception("a check of the link workers failed; it goes on")
+
+
+def worker_meta(session: Session) -> dict[str, Any]:
+    """What is shown of a worker, as its frames said it."""
+    register = session.register
+    beat = session.heartbeat
+    return {
+        "instanceId": session.instance,
+        "generation": int(session.link.generation),
+        "tenant": session.plane.settings.tenant,
+        "sessionId": session.id,
+        "capabilities": msgspec.to_builtins(register.capabilities) if register else {},
+        "packages": msgspec.to_builtins(register.packages) if register else [],
+        "channels": (register.channels or []) if register else [],
+        "payloadTypes": (register.payload_types or []) if register else [],
+        "heartbeat": None if beat is None else msgspec.to_builtins(beat),
+        "version": session.link.handshake.worker.version if session.link.handshake else "",
+        "hostname": session.link.handshake.worker.hostname if session.link.handshake else "",
+    }
+
+
+def meta_of(text: str) -> dict[str, Any]:
+    return msgspec.json.decode(text, type=dict[str, Any])
+
+
+def _clock() -> Callable[[], float]:
+    """Unix time that never runs backwards."""
+    offset = time.time() - time.monotonic()
+    return lambda: time.monotonic() + offset

@@ -1,0 +1,480 @@
+"""A worker's session: what it can take, what it holds, and what becomes of it.
+
+A session outlives its connections. While it has one, it states demand for every free slot, sends
+what it is given and reports what comes back; without one it waits to be resumed, its leases run
+out, and the kernel moves the work elsewhere. A slot is free again when the result is in, before it
+is committed, so that the result and the demand for more travel in the same commit.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from windlass.model.assignment import Assignment
+from windlass.model.errors import NotFound, StaleLease, Unavailable, WindlassError
+from windlass.model.queues import own_queue
+from windlass.model.rows import Failure
+from windlass.protocol.link import codes
+from windlass.protocol.link import messages as m
+from windlass.protocol.link.envelope import FEATURES, FRAME_BYTES_MAX, encode
+from windlass.protocol.link.server import Arrived, ServerLink
+from windlass.server.link.held import Held, attempt_of, dispatch_id
+from windlass.server.link.outcomes import (
+    SERVICES_PACKAGE,
+    artifacts_of,
+    dispatch_of,
+    failure_of,
+    failure_of_code,
+)
+
+if TYPE_CHECKING:
+    from windlass.server.link.plane import LinkPlane
+
+log = logging.getLogger(__name__)
+
+NOTE_AFTER_S = 0.1
+"""An acknowledged task is shown as running only if it takes longer: most end before that, and
+nothing depends on it."""
+_ENVELOPE_BYTES = 2_048
+_MEM_PCT_MAX = 90
+_DISK_PCT_MAX = 95
+
+
+class Session:
+    """One worker, as long as it is the same process on the other side."""
+
+    def __init__(self, plane: "LinkPlane", link: ServerLink, session_id: str) -> None:
+        self.plane = plane
+        self.link = link
+        self.id = session_id
+        self.worker_id = link.worker
+        self.instance = link.instance
+        self.held: dict[str, Held] = {}
+        self.register: m.Register | None = None
+        self.heartbeat: m.Heartbeat | None = None
+        self.heard_at = plane.clock()
+        self.draining = False
+        self.base_url = ""
+        """How the worker reaches this server over HTTP."""
+        self.wake: Callable[[], None] | None = None
+        """Has the connection write what the link holds; None without a connection."""
+        self._waiting: Any = None
+        self._asked: tuple[str, ...] = ()
+        self._zero_beats = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.reporting: set[str] = set()
+        """Attempts whose results are on their way to the database: their leases are kept too."""
+
+    # What it can take
+
+    @property
+    def connected(self) -> bool:
+        return self.wake is not None
+
+    @property
+    def max_parallel(self) -> int:
+        return self.register.capabilities.concurrency.max_parallel if self.register else 0
+
+    @property
+    def healthy(self) -> bool:
+        beat = self.heartbeat
+        if beat is None:
+            return True
+        too_full = _over(beat, "mem_pct", _MEM_PCT_MAX) or _over(beat, "disk_pct", _DISK_PCT_MAX)
+        return beat.healthy and not too_full
+
+    @property
+    def busy(self) -> int:
+        return sum(1 for held in self.held.values() if not held.parked)
+
+    @property
+    def packages(self) -> list[str]:
+        """`name@version` of everything installed."""
+        found = self.register.packages if self.register is not None else []
+        return [f"{p.name}@{p.version}" for p in found if p.status == "installed"]
+
+    def has_feature(self, message: type[m.Message]) -> bool:
+        feature = FEATURES.get(message)
+        return feature is None or feature in self.link.features
+
+    def registered(self, register: m.Register) -> None:
+        """Take over what the worker says it can do."""
+        self.register = register
+        for found in register.manifests or ():
+            self.plane.engine.handlers.learn(
+                f"{found.name}@{found.version}", _node_types(found.manifest)
+            )
+        self.ask()
+
+    def _services(self) -> list[str]:
+        handlers = self.plane.engine.handlers
+        packages = [p for p in self.packages if not p.startswith(f"{SERVICES_PACKAGE}@")]
+        return [service for package in packages for service in handlers.of(package)]
+
+    def _plain_services(self) -> list[str]:
+        """Services of a worker that hosts plain functions: they queue like any pulled work."""
+        handlers = self.plane.engine.handlers
+        names = [p for p in self.packages if p.startswith(f"{SERVICES_PACKAGE}@")]
+        return [s.partition(":")[2] for package in names for s in handlers.of(package)]
+
+    def _queues(self) -> tuple[str, ...]:
+        services = self._services()
+        return (
+            *(own_queue(self.worker_id, service) for service in services),
+            *(f"link:{service}" for service in services),
+            *(f"pull:{service}" for service in self._plain_services()),
+        )
+
+    def _caps(self) -> dict[str, int]:
+        """How many more of each limited service it may be given."""
+        limits = self.register.capabilities.concurrency.per_node_limits if self.register else None
+        if not limits:
+            return {}
+        busy = Counter(held.node_type for held in self.held.values())
+        return {
+            service: limits[kind] - busy[kind]
+            for service in self._services()
+            if (kind := service.partition(":")[2]) in limits
+        }
+
+    def ask(self) -> None:
+        """State demand for all free slots, now: what is committed next may already fill them."""
+        taking = self.connected and self.healthy and not self.draining
+        queues = self._queues() if taking else ()
+        caps = self._caps()
+        if self._waiting is not None:
+            if queues == self._asked and not caps:
+                self._waiting.resize(self.max_parallel - self.busy)
+                return
+            self._withdraw()
+        free = self.max_parallel - self.busy
+        if queues and free > 0:
+            self._asked = queues
+            self._waiting = self.plane.attempts.want(
+                self.worker_id, queues, free, load=self.load, caps=caps
+            )
+            self.spawn(self._take(self._waiting))
+
+    @property
+    def load(self) -> int:
+        """How unattractive the worker is beside its free slots: what it does for others, and how
+        slow it says it is."""
+        metrics = self.heartbeat.metrics if self.heartbeat is not None else {}
+        latency = metrics.get("latency_ms")
+        inflight = metrics.get("inflight")
+        others = max(0, inflight - len(self.held)) if isinstance(inflight, int) else 0
+        return others + (int(latency) // 100 if isinstance(latency, int | float) else 0)
+
+    def _withdraw(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            for assignment in waiting.withdraw():
+                self._begin(assignment)
+
+    async def _take(self, waiting: Any) -> None:
+        try:
+            assignments = await waiting.assignments()
+        except asyncio.CancelledError:
+            if waiting is self._waiting:
+                raise
+            return  # it was withdrawn
+        if waiting is not self._waiting:
+            return
+        self._waiting = None
+        for assignment in assignments:
+            self._begin(assignment)
+        self.ask()
+
+    # Sending work
+
+    def _begin(self, assignment: Assignment) -> None:
+        limits = self.register.capabilities.concurrency.per_node_limits if self.register else None
+        dispatch = dispatch_of(assignment, self.link.generation)
+        kind = dispatch.node_type
+        if limits and kind in limits:
+            busy = sum(1 for held in self.held.values() if held.node_type == kind)
+            if busy >= limits[kind]:
+                self.plane.attempts.give_back(assignment.attempt_id)
+                return
+        if not self.connected:
+            self.plane.attempts.give_back(assignment.attempt_id)
+            return
+        if len(encode(dispatch)) + _ENVELOPE_BYTES > FRAME_BYTES_MAX:
+            self._begin_by_reference(assignment, dispatch)
+            return
+        self._dispatch(assignment, dispatch)
+
+    def _dispatch(self, assignment: Assignment, dispatch: m.Dispatch) -> None:
+        now = self.plane.clock()
+        held = Held(assignment.attempt_id, assignment.run_id, dispatch.node_type, now)
+        self.held[assignment.attempt_id] = held
+        self.link.send(
+            dispatch,
+            now,
+            id_=dispatch_id(assignment.attempt_id),
+            corr=assignment.attempt_id,
+            seq=assignment.seq,
+        )
+        self.plane.counts.dispatched[dispatch.node_type] += 1
+        self.flush()
+
+    def _begin_by_reference(self, assignment: Assignment, dispatch: m.Dispatch) -> None:
+        """Parameters too large for a frame are left where the worker can fetch them."""
+        store = self.plane.keep_parameters
+        if store is None or "parameters.ref" not in self.link.features:
+            text = "its parameters do not fit into a frame, and the worker cannot fetch them"
+            failure = Failure("fatal", text, code=codes.DISPATCH_TOO_LARGE)
+            self.spawn(self._fail(assignment.attempt_id, failure))
+            return
+
+        async def keep() -> None:
+            reference = await store(assignment.attempt_id, bytes(dispatch.parameters))
+            dispatch.parameters = msgspec.Raw(encode({"$ref": reference}))
+            self._dispatch(assignment, dispatch)
+
+        self.spawn(keep())
+
+    def send(self, message: m.Message) -> bool:
+        """Send a command, if the worker understands it and is there."""
+        if not self.connected or not self.has_feature(message.__class__):
+            return False
+        self.link.send(message, self.plane.clock())
+        self.flush()
+        return True
+
+    def flush(self) -> None:
+        if self.wake is not None:
+            self.wake()
+
+    # What comes back
+
+    def delivered(self, frame_id: str, *, ok: bool) -> None:
+        """A dispatch arrived; one that was refused outright goes elsewhere."""
+        held = self.held.get(attempt_of(frame_id))
+        if held is None or held.acked:
+            return
+        held.acked = True
+        now = self.plane.clock()
+        self.plane.counts.ack_ms.add((now - held.at) * 1000)
+        if not ok:
+            failure = Failure("unreachable", f"worker {self.worker_id} refused the dispatch")
+            self._end(held)
+            self.spawn(self._fail(held.attempt_id, failure))
+            return
+        loop = asyncio.get_running_loop()
+        held.timer = loop.call_later(NOTE_AFTER_S, self._note_running, held)
+
+    def _note_running(self, held: Held) -> None:
+        held.timer = None
+        if not held.stopped and held.attempt_id in self.held:
+            self.spawn(self._quietly(self.plane.attempts.started(held.attempt_id)))
+
+    def undelivered(self, frame_id: str) -> None:
+        """Nobody acknowledged a dispatch in time: the work goes elsewhere."""
+        held = self.held.get(attempt_of(frame_id))
+        if held is None or held.acked:
+            return
+        self.plane.counts.retried["ack_timeout"] += 1
+        text = f"worker {self.worker_id} did not acknowledge the dispatch"
+        self._end(held)
+        failure = Failure("unreachable", text, code=codes.DISPATCH_UNAVAILABLE)
+        self.spawn(self._fail(held.attempt_id, failure))
+
+    def arrived(self, arrived: Arrived) -> None:
+        """Take a frame about the work; it is acknowledged when its effect is durable."""
+        match arrived.message:
+            case m.Result() as result:
+                self._result(arrived, result)
+            case m.CommandError() as error:
+                self._command_error(arrived, error)
+            case m.Feedback() as feedback:
+                held = self.held.get(feedback.task_id)
+                if held is not None and held.run_id == feedback.run_id and not held.stopped:
+                    self.plane.feedback.take(self, held.attempt_id, feedback)
+                self.settle(arrived)
+            case m.PkgEvent() as event:
+                self.plane.installs.reported(self, event)
+                self.settle(arrived)
+            case m.NextRequest() as request:
+                self.plane.chains.asked(self, arrived, request)
+
+    def settle(self, arrived: Arrived, code: str = "", reason: str = "") -> None:
+        self.link.settle(arrived, self.plane.clock(), code=code, reason=reason)
+        self.flush()
+
+    def _result(self, arrived: Arrived, result: m.Result) -> None:
+        held = self.held.get(result.task_id)
+        if held is None or held.run_id != result.run_id:
+            self._unexpected(arrived, result.task_id)
+            return
+        # A result is proof of delivery, even if its acknowledgement never came.
+        self.link.channel.answered(dispatch_id(held.attempt_id))
+        self._end(held)
+        elapsed_ms = (self.plane.clock() - held.at) * 1000
+        self.plane.counts.result_ms[held.node_type].add(elapsed_ms)
+        self.spawn(self._report(arrived, result))
+
+    def _command_error(self, arrived: Arrived, error: m.CommandError) -> None:
+        corr = arrived.heard.envelope.corr or ""
+        attempt_id = error.task_id or attempt_of(corr)
+        held = self.held.get(attempt_id)
+        if held is None:
+            self._unexpected(arrived, attempt_id)
+            return
+        self.link.channel.answered(dispatch_id(held.attempt_id))
+        self._end(held)
+        failure = failure_of_code(error.code, error.message)
+        if failure.kind == "returned":
+            self.plane.counts.retried["concurrency"] += 1
+        self.spawn(self._report_failure(arrived, held.attempt_id, failure))
+
+    def _unexpected(self, arrived: Arrived, task_id: str) -> None:
+        """A result for something this worker does not hold: an old one, or none of its business.
+        Either way nothing changes, and it need not be sent again."""
+        log.info("%s reported %s, which it does not hold", self.worker_id, task_id)
+        self.settle(arrived, codes.RESULT_STALE, "this worker does not hold the task")
+
+    def _end(self, held: Held) -> None:
+        """Free the slot of an attempt that is over, and ask for more before that is committed."""
+        held.forget_timer()
+        self.held.pop(held.attempt_id, None)
+        self.plane.feedback.ended(held.attempt_id)
+        self.ask()
+
+    async def _report(self, arrived: Arrived, result: m.Result) -> None:
+        attempt_id = result.task_id
+        self.reporting.add(attempt_id)
+        try:
+            await self._report_held(arrived, attempt_id, result)
+        finally:
+            self.reporting.discard(attempt_id)
+
+    async def _report_held(self, arrived: Arrived, attempt_id: str, result: m.Result) -> None:
+        if result.status not in ("SUCCEEDED", "SKIPPED"):
+            await self._report_failure(arrived, attempt_id, failure_of(result))
+            return
+        artifacts = artifacts_of(
+            attempt_id,
+            result.run_id,
+            self.worker_id,
+            result.artifacts,
+            self.plane.engine.store.now(),
+        )
+        if artifacts:
+            await self._persist(lambda: self.plane.engine.write(*artifacts))
+        await self._persist(self.plane.feedback.flush)
+        output = bytes(result.result).decode()
+        skipped = result.status == "SKIPPED"
+        await self._commit(
+            arrived, lambda: self.plane.attempts.succeeded(attempt_id, output, skipped=skipped)
+        )
+
+    async def _report_failure(self, arrived: Arrived, attempt_id: str, failure: Failure) -> None:
+        await self._commit(arrived, lambda: self.plane.attempts.failed(attempt_id, failure))
+
+    async def _commit(
+        self, arrived: Arrived, report: Callable[[], Coroutine[Any, Any, str]]
+    ) -> None:
+        """Report until the database has it, then acknowledge."""
+        try:
+            await self._persist(report)
+        except (StaleLease, NotFound) as error:
+            self.settle(arrived, codes.RESULT_STALE, str(error))
+        except WindlassError as error:
+            log.warning("%s: a result was refused: %s", self.worker_id, error)
+            self.settle(arrived, codes.INTERNAL, str(error))
+        else:
+            self.settle(arrived)
+
+    async def _persist(self, write: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        while True:
+            try:
+                await write()
+                return
+            except Unavailable as error:
+                await asyncio.sleep(error.retry_after_s)
+
+    async def _fail(self, attempt_id: str, failure: Failure) -> None:
+        await self._quietly(self._persist(lambda: self.plane.attempts.failed(attempt_id, failure)))
+
+    async def _quietly(self, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await work
+        except WindlassError as error:
+            log.debug("%s: %s", self.worker_id, error)
+
+    # Leases and health
+
+    def beat(self, heartbeat: m.Heartbeat) -> None:
+        """Compare what the worker says it has in hand with what we think it has."""
+        self.heartbeat = heartbeat
+        self.heard_at = now = self.plane.clock()
+        in_hand = heartbeat.metrics.get("held")
+        if isinstance(in_hand, list):
+            known = set(map(str, in_hand))
+            self._lose(h for h in self.held.values() if h.inherited and h.attempt_id not in known)
+            for held in self.held.values():
+                held.inherited = False
+        elif heartbeat.metrics.get("inflight") == 0:
+            self._zero_beats += 1
+            if self._zero_beats > 1:
+                # Twice in a row with nothing to do: whatever it had then, it has forgotten.
+                old = now - self.plane.settings.forget_s
+                self._lose(h for h in self.held.values() if h.at < old or h.inherited)
+        else:
+            self._zero_beats = 0
+        self.ask()
+
+    def _lose(self, lost: Any) -> None:
+        for held in list(lost):
+            self._end(held)
+            text = f"worker {self.worker_id} has forgotten the task"
+            self.spawn(self._fail(held.attempt_id, Failure("lost", text)))
+
+    def lose_all(self) -> None:
+        """The process behind this session is gone for good."""
+        self._withdraw()
+        self._lose(self.held.values())
+
+    def stop(self, attempt_id: str) -> None:
+        """An attempt was cancelled, timed out or was taken away: tell the worker, if it listens."""
+        held = self.held.get(attempt_id)
+        if held is None or held.stopped:
+            return
+        held.stopped = True
+        held.forget_timer()
+        self.send(m.Cancel(run_id=held.run_id, task_id=attempt_id, reason="stopped"))
+        loop = asyncio.get_running_loop()
+        # A worker that cannot be told keeps its slot busy, but not for ever.
+        held.timer = loop.call_later(self.plane.attempts.lease_s, self._end, held)
+
+    def inherit(self, held: Held) -> None:
+        held.inherited = True
+        held.acked = True
+        self.held[held.attempt_id] = held
+
+    def disconnected(self) -> None:
+        """Nothing can be sent for now; what was not yet sent goes back at once."""
+        self.wake = None
+        self._withdraw()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _over(beat: m.Heartbeat, name: str, most: float) -> bool:
+    value = beat.metrics.get(name)
+    return isinstance(value, int | float) and value >= most
+
+
+def _node_types(manifest: dict[str, Any]) -> list[str]:
+    nodes = manifest.get("nodes")
+    if not isinstance(nodes, list):
+        return []
+    return [node["type"] for node in nodes if isinstance(node, dict) and "type" in node]

@@ -1,0 +1,1 @@
+"""Workers on a live link: one WebSocket, commands in, results out, across any number of cuts."""

@@ -1,0 +1,118 @@
+"""What executes a dispatch: plain services in this process, or handlers of installed packages."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from windlass.model.values import is_object
+from windlass.protocol.link import codes
+from windlass.protocol.link import messages as m
+from windlass.worker.context import Context, Stop
+from windlass.worker.outcome import Outcome
+from windlass.worker.registry import Worker
+from windlass.worker.runtime import Call, Runtime
+
+SERVICES_PACKAGE = "windlass.services"
+SERVICES_VERSION = "0"
+
+Feedback = Callable[[dict[str, Any]], None]
+Next = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+class NoHandler(Exception):
+    """Nothing here handles what was asked for."""
+
+
+class Executor(Protocol):
+    """Runs the handlers of some packages."""
+
+    def packages(self) -> list[m.PackageField]: ...
+
+    def manifests(self) -> list[m.ManifestField]: ...
+
+    def handles(self, dispatch: m.Dispatch) -> bool: ...
+
+    async def execute(self, dispatch: m.Dispatch, feedback: Feedback, next_: Next) -> m.Result:
+        """The result of one dispatch; cancelling the call stops the handler."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class ServiceExecutor:
+    """Services of a `Worker`, under the package name plain services have on the wire."""
+
+    def __init__(self, worker: Worker, concurrency: int) -> None:
+        self._worker = worker
+        self._runtime = Runtime(worker, concurrency)
+
+    def packages(self) -> list[m.PackageField]:
+        field = m.PackageField(name=SERVICES_PACKAGE, version=SERVICES_VERSION, status="installed")
+        return [field] if self._worker.services else []
+
+    def manifests(self) -> list[m.ManifestField]:
+        nodes = [{"type": name} for name in sorted(self._worker.services)]
+        manifest = {"name": SERVICES_PACKAGE, "version": SERVICES_VERSION, "nodes": nodes}
+        field = m.ManifestField(name=SERVICES_PACKAGE, version=SERVICES_VERSION, manifest=manifest)
+        return [field] if self._worker.services else []
+
+    def handles(self, dispatch: m.Dispatch) -> bool:
+        return (
+            dispatch.package_name == SERVICES_PACKAGE
+            and dispatch.node_type in self._worker.services
+        )
+
+    async def execute(self, dispatch: m.Dispatch, feedback: Feedback, next_: Next) -> m.Result:
+        given: Any = msgspec.json.decode(dispatch.parameters)
+        params = given.get("params") if is_object(given) else None
+        context = Context(
+            attempt_id=dispatch.task_id,
+            run_id=dispatch.run_id,
+            task_id=dispatch.task_id.rpartition("@")[0],
+            node=dispatch.node_id,
+            params=params if is_object(params) else {},
+        )
+        call = Call(
+            dispatch.node_type,
+            context,
+            given.get("input") if is_object(given) else None,
+            dispatch.constraints.timeout_ms or 0,
+        )
+        ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+
+        def done(_: Call, outcome: Outcome) -> None:
+            if not ended.done():
+                ended.set_result(outcome)
+
+        self._runtime.start(call, done)
+        try:
+            outcome = await asyncio.shield(ended)
+        except asyncio.CancelledError:
+            context.stop(Stop.CANCELLED)
+            raise
+        if context.log_text:
+            feedback({"chunks": [{"channel": "log", "text": context.log_text}]})
+        return result_of(dispatch, outcome)
+
+    async def close(self) -> None:
+        self._runtime.close()
+
+
+_CODES = {"timeout": codes.TIMEOUT, "fatal": codes.INVALID}
+
+
+def result_of(dispatch: m.Dispatch, outcome: Outcome) -> m.Result:
+    result = m.Result(
+        run_id=dispatch.run_id,
+        task_id=dispatch.task_id,
+        status="SUCCEEDED",
+        result=outcome.output if outcome.output is not None else msgspec.Raw(b"{}"),
+    )
+    fault = outcome.fault
+    if fault is not None:
+        result.status = "CANCELLED" if fault.kind == "cancelled" else "FAILED"
+        code = _CODES.get(fault.kind, codes.RUNNER_FAILURE)
+        result.error = m.ErrorField(code=code, message=fault.message)
+    return result

@@ -1,0 +1,338 @@
+"""The link worker: keeps one WebSocket to the server open and does what comes through it.
+
+Results stay in `_unsettled` until the server says they are committed; a connection that breaks is
+opened again with growing pauses, the session taken up or begun anew, and whatever was not settled
+sent again. Running handlers notice nothing of it.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import msgspec
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+
+from windlass.protocol.link import messages as m
+from windlass.protocol.link.envelope import FRAME_BYTES_MAX, Refused
+from windlass.protocol.link.worker import Arrived, Event, Ordered, Ready, Turned, WorkerLink
+from windlass.worker.link.executor import Feedback, Next
+from windlass.worker.link.health import Health
+from windlass.worker.link.packages import Packages
+from windlass.worker.link.settings import LinkSettings
+from windlass.worker.link.tasks import Running, Tasks, feedback_of
+
+log = logging.getLogger(__name__)
+
+ACCEPT_S = 10.0
+"""How long the server may take to accept a session."""
+_OUTAGES = (OSError, ConnectionClosed, InvalidHandshake, TimeoutError, Refused)
+
+
+class LinkRunner:
+    """One worker's life on the link. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        settings: LinkSettings,
+        link: WorkerLink,
+        tasks: Tasks,
+        packages: Packages,
+        health: Health,
+        clock: Callable[[], float],
+    ) -> None:
+        self._settings = settings
+        self._link = link
+        self._tasks = tasks
+        self._packages = packages
+        self._health = health
+        self._clock = clock
+        self._unsettled: dict[str, m.Result | m.CommandError] = {}
+        """What the server has not said it has, by task."""
+        self._frames: dict[str, str] = {}
+        """Envelope id of a frame under way → the task it reports."""
+        self._calls: dict[str, tuple[m.NextRequest, str, asyncio.Future[dict[str, Any]]]] = {}
+        self._write = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._all_settled = asyncio.Event()
+        self._beat_now = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._session = ""
+        self._background: set[asyncio.Task[None]] = set()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def run(self, drain_s: float) -> None:
+        """Work until `stop`; then let running tasks end and their results arrive."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._connecting)
+            await self._stopping.wait()
+            self._tasks.draining = True
+            self._beat_now.set()
+            with anyio.move_on_after(drain_s):
+                await self._tasks.drain()
+            for running in list(self._tasks.running):
+                self._tasks.cancel(running, "the worker shuts down")
+            with anyio.move_on_after(5.0):
+                await self._tasks.drain()
+                while self._unsettled:
+                    self._all_settled.clear()
+                    await self._all_settled.wait()
+            group.cancel_scope.cancel()
+
+    # Connections
+
+    async def _connecting(self) -> None:
+        pause_s = self._settings.reconnect_first_s
+        while True:
+            began = self._clock()
+            try:
+                await self._connected()
+            except _OUTAGES as error:
+                log.warning("the link is down: %s", str(error) or type(error).__name__)
+            except InvalidURI as error:
+                log.error("%s", error)
+                raise
+            self._link.disconnected()
+            if self._clock() - began > 60:
+                pause_s = self._settings.reconnect_first_s
+            # Workers that lost the same server should not all come back in the same moment.
+            jitter = 1 + random.uniform(-1, 1) * self._settings.reconnect_jitter
+            await asyncio.sleep(pause_s * jitter)
+            pause_s = min(pause_s * 2, self._settings.reconnect_most_s)
+
+    async def _connected(self) -> None:
+        """One connection, until it breaks."""
+        async with connect(
+            self._settings.url,
+            max_size=FRAME_BYTES_MAX,
+            compression=None,
+            open_timeout=ACCEPT_S,
+            ping_interval=20,
+            ping_timeout=20,
+            proxy=None,
+            ssl=self._settings.ssl_context(),
+        ) as socket:
+            self._link.connected(self._clock())
+            async with asyncio.timeout(ACCEPT_S):
+                await self._send_all(socket)
+                while not self._link.ready:
+                    self._receive(await socket.recv())
+                    await self._send_all(socket)
+            log.info("worker %s is on the link", self._settings.worker_id)
+            try:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._reading, socket, group.cancel_scope)
+                    group.start_soon(self._writing, socket)
+                    group.start_soon(self._beating)
+            finally:
+                if self._timer is not None:
+                    self._timer.cancel()
+                    self._timer = None
+
+    async def _reading(self, socket: ClientConnection, scope: anyio.CancelScope) -> None:
+        try:
+            while True:
+                self._receive(await socket.recv())
+        except ConnectionClosed as closed:
+            reason = f"{closed.rcvd.code} {closed.rcvd.reason}" if closed.rcvd else "cut"
+            log.info("the link was closed: %s", reason)
+            if any(word in reason for word in ("service restart", "1012", "Unknown session")):
+                self._link.forget_session()
+            scope.cancel()
+        except Refused as refusal:
+            log.warning("the link makes no sense: %s", refusal)
+            scope.cancel()
+
+    async def _writing(self, socket: ClientConnection) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                await self._write.wait()
+                self._write.clear()
+                await self._send_all(socket)
+
+    async def _send_all(self, socket: ClientConnection) -> None:
+        for frame in self._link.take(self._clock()):
+            await socket.send(frame.decode())
+        due = self._link.channel.due
+        if due is not None and self._timer is None:
+            wait = max(0.0, due - self._clock())
+            self._timer = asyncio.get_running_loop().call_later(wait, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._link.channel.tick(self._clock())
+        self._write.set()
+
+    # Frames
+
+    def _receive(self, frame: str | bytes) -> None:
+        for event in self._link.receive(frame, self._clock()):
+            self._handle(event)
+        self._write.set()
+
+    def _handle(self, event: Event) -> None:
+        match event:
+            case Ready():
+                self._beat_now.set()
+                if not event.resumed:
+                    self._frames.clear()
+                    for report in list(self._unsettled.values()):
+                        self._send_report(report)
+                    for request, task_id, _ in list(self._calls.values()):
+                        self._link.send(request, self._clock(), corr=task_id)
+            case Turned():
+                raise Refused(event.code, event.reason, fatal=True)
+            case Arrived():
+                self._settled(event)
+            case Ordered():
+                self._order(event.message)
+
+    def _order(self, message: m.Message) -> None:
+        match message:
+            case m.Dispatch():
+                self._tasks.dispatched(message, self._feedback, self._next)
+            case m.Cancel():
+                self._tasks.cancel(message.task_id, message.reason or "cancelled")
+            case m.NextResponse():
+                self._answered(message)
+            case m.Drain():
+                self._tasks.draining = True
+                self._beat_now.set()
+            case m.PkgInstall():
+                self._spawn(self._install(message))
+            case m.PkgUninstall():
+                self._spawn(self._uninstall(message))
+            case m.ReleaseResources():
+                self._packages.release(message.scope)
+            case _:
+                log.debug("%s needs nothing done here", type(message).__name__)
+
+    # Results
+
+    def report(self, result: m.Result) -> None:
+        self._unsettled[result.task_id] = result
+        self._send_report(result)
+        self._write.set()
+
+    def refuse(self, dispatch: m.Dispatch, code: str, message: str, where: str) -> None:
+        """Say that a dispatch is not carried out."""
+        details = {
+            "run_id": dispatch.run_id,
+            "task_id": dispatch.task_id,
+            "node_id": dispatch.node_id,
+        }
+        context = m.ErrorContext(where=where, details=details)
+        error = m.CommandError(code=code, message=message, context=context)
+        self._unsettled[dispatch.task_id] = error
+        self._send_report(error)
+        self._write.set()
+
+    def _send_report(self, report: m.Result | m.CommandError) -> None:
+        if self._link.ready:
+            frame = self._link.send(report, self._clock(), corr=report.task_id)
+            self._frames[frame] = report.task_id
+
+    def _settled(self, event: Arrived) -> None:
+        task_id = self._frames.pop(event.id, None)
+        if task_id is not None:
+            self._unsettled.pop(task_id, None)
+            self._tasks.settled(task_id)
+            if not self._unsettled:
+                self._all_settled.set()
+
+    def _feedback(self, dispatch: m.Dispatch) -> Feedback:
+        def send(given: dict[str, Any]) -> None:
+            try:
+                message = feedback_of(dispatch, given)
+            except msgspec.ValidationError as error:
+                log.warning("task %s sent feedback that cannot travel: %s", dispatch.task_id, error)
+                return
+            if self._link.ready:
+                self._link.send(message, self._clock(), corr=dispatch.task_id)
+                self._write.set()
+
+        return send
+
+    # Chains
+
+    def _next(self, running: Running) -> Next:
+        async def ask(given: dict[str, Any]) -> dict[str, Any]:
+            dispatch = running.dispatch
+            request = msgspec.convert(
+                {
+                    **given,
+                    "runId": dispatch.run_id,
+                    "nodeId": dispatch.host_node_id or dispatch.node_id,
+                },
+                m.NextRequest,
+            )
+            answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+            self._calls[request.request_id] = (request, dispatch.task_id, answer)
+            if self._link.ready:
+                self._link.send(request, self._clock(), corr=dispatch.task_id)
+                self._write.set()
+            running.parked += 1
+            try:
+                return await answer
+            finally:
+                running.parked -= 1
+                self._calls.pop(request.request_id, None)
+
+        return ask
+
+    def _answered(self, response: m.NextResponse) -> None:
+        call = self._calls.get(response.request_id)
+        if call is not None and not call[2].done():
+            call[2].set_result(msgspec.to_builtins(response))
+
+    # Packages
+
+    async def _install(self, command: m.PkgInstall) -> None:
+        event = await self._packages.install(command)
+        self._package_event(event)
+
+    async def _uninstall(self, command: m.PkgUninstall) -> None:
+        for event in await self._packages.uninstall(command):
+            self._package_event(event)
+
+    def _package_event(self, event: m.PkgEvent) -> None:
+        now = self._clock()
+        if self._link.ready:
+            # The inventory first: whoever hears of the outcome finds it true.
+            self._link.refresh(now)
+            self._link.send(event, now, corr=f"{event.name}@{event.version}")
+            self._write.set()
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    # Heartbeats
+
+    async def _beating(self) -> None:
+        while True:
+            held = [*self._tasks.running, *self._unsettled]
+            metrics = self._health.metrics(len(self._tasks.running), held)
+            healthy = not self._tasks.draining
+            self._link.beat(m.Heartbeat(healthy=healthy, metrics=metrics), self._clock())
+            self._write.set()
+            pause = self._settings.heartbeat_s + random.uniform(
+                0, self._settings.heartbeat_jitter_s
+            )
+            self._beat_now.clear()
+            with anyio.move_on_after(pause):
+                await self._beat_now.wait()
+
+
+def unix_clock() -> Callable[[], float]:
+    """Unix time that never runs backwards."""
+    offset = time.time() - time.monotonic()
+    return lambda: time.monotonic() + offset

@@ -1,0 +1,84 @@
+"""A link worker put together from its settings."""
+
+from windlass.protocol.link import messages as m
+from windlass.protocol.link.envelope import Generation
+from windlass.protocol.link.worker import WorkerLink
+from windlass.worker.link.executor import Executor
+from windlass.worker.link.health import Health
+from windlass.worker.link.packages import NoPackages, Packages
+from windlass.worker.link.runner import LinkRunner, unix_clock
+from windlass.worker.link.settings import LinkSettings, hostname
+from windlass.worker.link.tasks import Tasks
+
+OWN_FEATURES = ("exec.cancel", "resource.release", "ack.cumulative", "parameters.ref")
+"""What this worker understands beyond the published wire."""
+PAYLOAD_TYPES = (
+    "biz.exec.dispatch",
+    "biz.exec.result",
+    "biz.exec.feedback",
+    "biz.exec.error",
+    "biz.exec.next.request",
+    "biz.exec.next.response",
+    "biz.pkg.install",
+    "biz.pkg.uninstall",
+    "biz.pkg.event",
+)
+
+
+def link_runner(
+    settings: LinkSettings, executors: list[Executor], packages: Packages | None = None
+) -> LinkRunner:
+    """Everything a link worker needs, put together."""
+    handlers: list[LinkRunner] = []
+    tasks = Tasks(
+        executors,
+        settings.max_parallel,
+        settings.per_node_limits,
+        lambda result: handlers[0].report(result),
+        lambda dispatch, code, text, where: handlers[0].refuse(dispatch, code, text, where),
+    )
+    link = WorkerLink(
+        Generation(settings.generation),
+        settings.tenant,
+        handshake_of(settings),
+        lambda: register_of(settings, executors),
+    )
+    health = Health(settings.data_dir, dict)
+    runner = LinkRunner(settings, link, tasks, packages or NoPackages(), health, unix_clock())
+    handlers.append(runner)
+    return runner
+
+
+def handshake_of(settings: LinkSettings) -> m.Handshake:
+    first = settings.generation == Generation.FIRST
+    mtls = settings.auth_mode == "mtls"
+    return m.Handshake(
+        protocol=1,
+        auth=m.AuthField(
+            mode="mtls" if mtls else "token",
+            token=None if mtls else settings.token or "none",
+            fingerprint=settings.fingerprint or None,
+        ),
+        worker=m.WorkerField(
+            id=settings.worker_id if first else None,
+            worker_name=None if first else settings.worker_id,
+            version=settings.version,
+            hostname=hostname(),
+        ),
+    )
+
+
+def register_of(settings: LinkSettings, executors: list[Executor]) -> m.Register:
+    concurrency = m.Concurrency(
+        max_parallel=settings.max_parallel, per_node_limits=settings.per_node_limits or None
+    )
+    return m.Register(
+        capabilities=m.Capabilities(
+            concurrency=concurrency,
+            runtimes=settings.runtimes,
+            features=[*settings.features, *OWN_FEATURES],
+        ),
+        packages=[field for executor in executors for field in executor.packages()],
+        payload_types=list(PAYLOAD_TYPES) if settings.generation == Generation.SECOND else None,
+        manifests=[field for executor in executors for field in executor.manifests()],
+    )

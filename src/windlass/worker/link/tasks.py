@@ -1,0 +1,176 @@
+"""Tasks in hand: each dispatch runs once, within its limits, and its result is kept until the
+server has it.
+
+No I/O here. A dispatch that comes twice is not run twice: while it runs it is only acknowledged
+again, and once it has ended its result is sent again.
+"""
+
+import asyncio
+import logging
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from windlass.protocol.link import codes
+from windlass.protocol.link import messages as m
+from windlass.worker.link.executor import Executor, Feedback, Next
+
+log = logging.getLogger(__name__)
+
+ENDED_MAX = 4096
+"""Ended tasks whose names are remembered, in case their dispatch comes again."""
+
+
+class Running:
+    """One task under way."""
+
+    __slots__ = ("dispatch", "parked", "reason", "task")
+
+    def __init__(self, dispatch: m.Dispatch) -> None:
+        self.dispatch = dispatch
+        self.parked = 0
+        """Calls to the rest of its chain that it waits for; meanwhile it takes no slot."""
+        self.reason = ""
+        self.task: asyncio.Task[None] | None = None
+
+
+class Tasks:
+    """Starts, bounds and ends tasks. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        executors: list[Executor],
+        max_parallel: int,
+        per_node: dict[str, int],
+        on_result: Callable[[m.Result], None],
+        on_refused: Callable[[m.Dispatch, str, str, str], None],
+    ) -> None:
+        self._executors = executors
+        self.max_parallel = max_parallel
+        self.per_node = per_node
+        self._on_result = on_result
+        self._on_refused = on_refused
+        self.running: dict[str, Running] = {}
+        self._ended: OrderedDict[str, m.Result] = OrderedDict()
+        self.draining = False
+        self.durations: Counter[str] = Counter()
+        self.finished = asyncio.Event()
+
+    @property
+    def busy(self) -> int:
+        return sum(1 for running in self.running.values() if not running.parked)
+
+    def dispatched(
+        self,
+        dispatch: m.Dispatch,
+        feedback: Callable[[m.Dispatch], Feedback],
+        next_: Callable[[Running], Next],
+    ) -> None:
+        """Take a dispatch: run it, or say why not."""
+        task_id = dispatch.task_id
+        if task_id in self.running:
+            return
+        known = self._ended.get(task_id)
+        if known is not None:
+            self._on_result(known)
+            return
+        executor = self._find(dispatch)
+        if executor is None:
+            name = f"{dispatch.package_name}@{dispatch.package_version}:{dispatch.node_type}"
+            self._on_refused(
+                dispatch, codes.UNKNOWN, f"no handler for {name} here", "worker.runner"
+            )
+            return
+        why = self._too_much(dispatch)
+        if why:
+            self._on_refused(dispatch, codes.CONCURRENCY, why, "worker.concurrency")
+            return
+        running = Running(dispatch)
+        self.running[task_id] = running
+        running.task = asyncio.ensure_future(
+            self._run(running, executor, feedback(dispatch), next_(running))
+        )
+
+    def _find(self, dispatch: m.Dispatch) -> Executor | None:
+        return next((e for e in self._executors if e.handles(dispatch)), None)
+
+    def _too_much(self, dispatch: m.Dispatch) -> str:
+        if self.draining:
+            return "the worker is draining"
+        if self.busy >= self.max_parallel:
+            return f"{self.max_parallel} tasks run already"
+        limit = self.per_node.get(dispatch.node_type)
+        others = [running.dispatch for running in self.running.values()]
+        if limit is not None:
+            same = sum(1 for other in others if other.node_type == dispatch.node_type)
+            if same >= limit:
+                return f"{limit} tasks of {dispatch.node_type} run already"
+        key = dispatch.concurrency_key
+        if key and any(other.concurrency_key == key for other in others):
+            return f'a task with the key "{key}" runs already'
+        return ""
+
+    async def _run(
+        self, running: Running, executor: Executor, feedback: Feedback, next_: Next
+    ) -> None:
+        dispatch = running.dispatch
+        began = time.monotonic()
+        limit_ms = dispatch.constraints.timeout_ms
+        try:
+            async with asyncio.timeout(limit_ms / 1000 if limit_ms else None):
+                result = await executor.execute(dispatch, feedback, next_)
+        except TimeoutError:
+            result = failed(dispatch, codes.TIMEOUT, f"no result within {limit_ms} ms")
+        except asyncio.CancelledError:
+            result = failed(dispatch, codes.RUNNER_CANCELLED, running.reason or "stopped")
+            result.status = "CANCELLED"
+        except Exception as error:
+            log.exception("task %s failed", dispatch.task_id)
+            result = failed(dispatch, codes.RUNNER_FAILURE, f"{type(error).__name__}: {error}")
+        result.duration_ms = round((time.monotonic() - began) * 1000)
+        self.durations[dispatch.node_type] += 1
+        self.running.pop(dispatch.task_id, None)
+        self._ended[dispatch.task_id] = result
+        self.finished.set()
+        self._on_result(result)
+
+    def cancel(self, task_id: str, reason: str) -> None:
+        running = self.running.get(task_id)
+        if running is not None and running.task is not None:
+            running.reason = reason
+            running.task.cancel()
+
+    def settled(self, task_id: str) -> None:
+        """The server has the result; its name is enough from now on."""
+        result = self._ended.get(task_id)
+        if result is not None:
+            self._ended.move_to_end(task_id)
+            while len(self._ended) > ENDED_MAX:
+                self._ended.popitem(last=False)
+
+    async def drain(self) -> None:
+        """Wait until nothing runs any more."""
+        self.draining = True
+        while self.running:
+            self.finished.clear()
+            await self.finished.wait()
+
+
+def failed(dispatch: m.Dispatch, code: str, message: str) -> m.Result:
+    return m.Result(
+        run_id=dispatch.run_id,
+        task_id=dispatch.task_id,
+        status="FAILED",
+        result=msgspec.Raw(b"{}"),
+        error=m.ErrorField(code=code, message=message),
+    )
+
+
+def feedback_of(dispatch: m.Dispatch, given: dict[str, Any]) -> m.Feedback:
+    """A handler's words as a frame."""
+    return msgspec.convert(
+        {**given, "run_id": dispatch.run_id, "task_id": dispatch.task_id}, m.Feedback
+    )
