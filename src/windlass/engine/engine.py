@@ -55,6 +55,10 @@ class Engine:
         self.handlers = Handlers()
         self.graphs = Graphs(store, on_load=self.handlers.learn_graph)
         self.advance = Advance(store, self.graphs, self.settings.limits)
+        self.recent: dict[str, tuple[int, Any]] = {}
+        """Workflows published a moment ago, by their digest, with when to look again."""
+        self.outlines: dict[str, Any] = {}
+        """Where the nodes of workflows went in their graphs, by version."""
         self.feed = Feed()
         self.advance.listeners.append(self.feed.committed)
         self._random_bits = random_bits

@@ -6,12 +6,11 @@ from collections.abc import Callable
 import msgspec
 
 from windlass.dialects.flow import compile_flow
-from windlass.model.errors import DefinitionError, NotFound, WindlassError
+from windlass.dialects.workflow import compile_workflow
+from windlass.model.errors import DefinitionError, NotFound, Problem, WindlassError
 from windlass.model.graph import Graph
 from windlass.model.rows import Version
 from windlass.ports.store import Store
-
-DIALECTS: dict[str, Callable[[object], Graph]] = {"flow": compile_flow}
 
 
 class Graphs:
@@ -66,4 +65,14 @@ class Graphs:
 
 
 def lower(version: Version) -> Graph:
-    return DIALECTS[version.dialect](msgspec.json.decode(version.source))
+    """The graph of a version, by its dialect."""
+    definition = msgspec.json.decode(version.source)
+    match version.dialect:
+        case "flow":
+            return compile_flow(definition)
+        case "workflow":
+            locked = None if version.locked is None else msgspec.json.decode(version.locked)
+            return compile_workflow(definition, locked)
+        case other:
+            reason = f'this program has no dialect "{other}"'
+            raise DefinitionError([Problem("dialect", reason, "install a newer one")])

@@ -6,8 +6,10 @@ handler, so the names come from wherever they are seen: manifests, graphs of run
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from windlass.model.graph import Graph, Transport
+from windlass.model.values import is_list, is_object
 
 
 class Handlers:
@@ -15,12 +17,23 @@ class Handlers:
 
     def __init__(self) -> None:
         self._known: defaultdict[str, set[str]] = defaultdict(set)
+        self._manifests: dict[str, dict[str, Any]] = {}
         self.on_new: list[Callable[[str], None]] = []
         """Told of each package of which a new handler became known."""
 
     def of(self, package: str) -> list[str]:
         """The services (`package@version:handler`) of a package."""
         return [f"{package}:{handler}" for handler in sorted(self._known.get(package, ()))]
+
+    def manifest(self, package: str) -> dict[str, Any] | None:
+        """What a worker said is in a package, if one did."""
+        return self._manifests.get(package)
+
+    def learn_manifest(self, package: str, manifest: dict[str, Any]) -> None:
+        self._manifests[package] = manifest
+        nodes = manifest.get("nodes")
+        types = [n.get("type") for n in nodes if is_object(n)] if is_list(nodes) else []
+        self.learn(package, [name for name in types if isinstance(name, str)])
 
     def learn(self, package: str, handlers: Iterable[str]) -> None:
         known = self._known[package]

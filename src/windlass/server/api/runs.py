@@ -28,18 +28,24 @@ from windlass.protocol.api import (
     WhyView,
 )
 from windlass.server.api.flows import engine_of
-from windlass.server.http import raw, read_json, reply, whole_number
+from windlass.server.compat.astraflow import runs as astraflow
+from windlass.server.http import parse_json, raw, read_body, read_json, reply, whole_number
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
+NATIVE_TYPE = "application/vnd.windlass+json"
 _BULK_MAX = 10_000
 _NUMBERS_MAX = 10_000
 
 
 async def start(request: Request) -> Response:
-    """Start a run; with an Idempotency-Key or requestId the same call twice starts one."""
-    body = await read_json(request, StartBody)
+    """Start a run of a flow by its name, or of a workflow in the body; with an Idempotency-Key or
+    requestId the same call twice starts one."""
     engine = engine_of(request)
+    text = await read_body(request, request.app.state.body_bytes_max)
+    if b'"workflow"' in text and "workflow" in parse_json(text, dict[str, msgspec.Raw]):
+        return await astraflow.start(request, engine, text)
+    body = parse_json(text, StartBody)
     target = await flows.find_target(engine, body.flow, body.version)
     started = await runs.start_run(
         engine,
@@ -94,9 +100,16 @@ async def get_run(request: Request) -> Response:
     wait_ms = whole_number(request, "waitMs", 0, 60_000)
     if wait_ms:
         run = await runs.wait_run(engine, run.id, wait_ms / 1000)
+    if astraflow.is_workflow_run(run) and not wants_native(request):
+        return reply(await astraflow.whole_run(engine, request.app.state.link, run))
     run, shared = await runs.snapshot(engine, run)
     numbers = await version_numbers(request, [run])
     return reply(run_view(run, shared, numbers.get(run.version_id)))
+
+
+def wants_native(request: Request) -> bool:
+    """Whether the caller asks for our own shape even of a run that has AstraFlow's."""
+    return NATIVE_TYPE in request.headers.get("accept", "")
 
 
 def run_view(

@@ -105,9 +105,8 @@ class Session:
         """Take over what the worker says it can do."""
         self.register = register
         for found in register.manifests or ():
-            self.plane.engine.handlers.learn(
-                f"{found.name}@{found.version}", _node_types(found.manifest)
-            )
+            package = f"{found.name}@{found.version}"
+            self.plane.engine.handlers.learn_manifest(package, found.manifest)
         self.ask()
 
     def _services(self) -> list[str]:
@@ -471,10 +470,3 @@ class Session:
 def _over(beat: m.Heartbeat, name: str, most: float) -> bool:
     value = beat.metrics.get(name)
     return isinstance(value, int | float) and value >= most
-
-
-def _node_types(manifest: dict[str, Any]) -> list[str]:
-    nodes = manifest.get("nodes")
-    if not isinstance(nodes, list):
-        return []
-    return [node["type"] for node in nodes if isinstance(node, dict) and "type" in node]

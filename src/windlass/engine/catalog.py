@@ -1,0 +1,70 @@
+"""The catalog: every package anybody has, whether published here or only installed on a worker."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from windlass.dialects.workflow import Found
+from windlass.engine.engine import Engine
+from windlass.model.rows import PackageVersion, Worker
+from windlass.model.values import is_list, is_object
+from windlass.ports.store import Cond
+from windlass.protocol.packages import versions
+
+_VERSIONS_MAX = 10_000
+
+
+class Catalog:
+    """The versions of some packages as they stood when it was read."""
+
+    def __init__(self) -> None:
+        self._found: defaultdict[str, dict[str, Found]] = defaultdict(dict)
+
+    def add(self, name: str, version: str, manifest: dict[str, Any] | None) -> None:
+        known = self._found[name].get(version)
+        if known is None or known.manifest is None:
+            self._found[name][version] = Found(version, manifest)
+
+    def find(self, name: str, version: str | None, min_version: str | None) -> Found | None:
+        there = self._found.get(name, {})
+        if version:
+            return there.get(version)
+        orderly = [text for text in there if versions.is_version(text)]
+        newest = versions.newest(orderly, min_version or "")
+        return there[newest] if newest is not None else None
+
+
+async def catalog_of(engine: Engine, names: Iterable[str]) -> Catalog:
+    """What is known of some packages. A yanked version is only for those who have it already."""
+    wanted = set(names)
+    catalog = Catalog()
+    if not wanted:
+        return catalog
+    where = [Cond("name", "in", sorted(wanted)), Cond("status", "!=", "yanked")]
+    for row in await engine.store.page(PackageVersion, where, limit=_VERSIONS_MAX):
+        catalog.add(row.name, row.version, msgspec.json.decode(row.manifest))
+    linked = [Cond("transport", "=", "link")]
+    for worker in await engine.store.page(Worker, linked, limit=_VERSIONS_MAX):
+        for package in msgspec.json.decode(worker.services, type=list[str]):
+            name, _, version = package.rpartition("@")
+            if name in wanted:
+                catalog.add(name, version, engine.handlers.manifest(package))
+    return catalog
+
+
+def packages_named(definition: object) -> set[str]:
+    """Names of packages a workflow mentions anywhere, however wrong the rest of it may be."""
+    names: set[str] = set()
+    pending: list[object] = [definition]
+    while pending:
+        value = pending.pop()
+        if is_object(value):
+            package = value.get("package")
+            if is_object(package) and isinstance(package.get("name"), str):
+                names.add(package["name"])
+            pending += value.values()
+        elif is_list(value):
+            pending += value
+    return names

@@ -1,0 +1,1 @@
+"""AstraFlow's shapes over the same use cases: runs of workflows, node by node."""

@@ -1,0 +1,111 @@
+"""Runs that bring their workflow along, and how they stand node by node."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.dialects.workflow import Place, outline
+from windlass.engine import runs, workflows
+from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest, NotFound
+from windlass.model.rows import Artifact, Attempt, Run, Version
+from windlass.model.states import AttemptState
+from windlass.ports.store import Cond
+from windlass.protocol.exchange import Wire
+from windlass.server.compat.astraflow.views import (
+    RunArtifact,
+    WorkflowRun,
+    artifact_view,
+    node_view,
+    run_ref,
+    run_view,
+)
+from windlass.server.http import parse_json, reply
+from windlass.server.link.plane import LinkPlane
+
+_ROWS_MAX = 100_000
+_KEY_MAX = 64
+_OUTLINES_MAX = 1_000
+
+
+class WorkflowBody(Wire, frozen=True, kw_only=True):
+    """`POST /runs` with the workflow itself."""
+
+    workflow: dict[str, Any]
+    client_id: str
+    priority: int = 0
+    tags: dict[str, Any] | None = None
+
+
+async def start(request: Request, engine: Engine, body: bytes) -> Response:
+    """Start a run of the workflow in the body."""
+    given = parse_json(body, WorkflowBody)
+    if not given.client_id:
+        raise BadRequest("clientId says whose run it is; it may not be empty")
+    key = request.headers.get("idempotency-key", "")
+    if len(key) > _KEY_MAX:
+        raise BadRequest(f"an Idempotency-Key has at most {_KEY_MAX} characters")
+    workflows.check_is_workflow(given.workflow)
+    await workflows.check_pins(engine, given.workflow)
+    published = await workflows.publish_workflow(engine, given.workflow)
+    tags = {**(given.tags or {}), "clientId": given.client_id, "definitionHash": published.hash}
+    started = await runs.start_run(
+        engine,
+        published.target,
+        "{}",
+        key=key,
+        tags=msgspec.json.encode(tags).decode(),
+        priority=given.priority,
+        request=f"{published.hash} {given.client_id}",
+    )
+    headers = {"Location": f"/api/v1/runs/{started.run.id}"}
+    return reply(run_ref(started.run), 202, headers)
+
+
+def is_workflow_run(run: Run) -> bool:
+    return '"definitionHash"' in run.tags
+
+
+async def whole_run(engine: Engine, link: LinkPlane, run: Run) -> WorkflowRun:
+    """A run with every node of its workflow, begun or not."""
+    async with engine.store.session() as session:
+        tasks = await session.run_tasks(run.id)
+        found = await session.rows(Version, [run.version_id])
+    if not found:
+        raise NotFound(f"run {run.id} is of a version that is gone")
+    below = [Cond("id", ">", f"{run.id}~"), Cond("id", "<", f"{run.id}\x7f")]
+    attempts = await engine.store.page(Attempt, below, limit=_ROWS_MAX)
+    kept = await engine.store.page(
+        Artifact, [Cond("run_id", "=", run.id)], order="created_at", limit=_ROWS_MAX
+    )
+    good = {a.id for a in attempts if a.state is AttemptState.SUCCEEDED}
+    made = [row for row in kept if row.attempt_id in good]
+    newest = {task.node: task for task in tasks}
+    latest = {attempt.task_id: attempt for attempt in sorted(attempts, key=lambda a: a.number)}
+    nodes = []
+    for path, place in outline_of(engine, found[0]).items():
+        if place.role not in ("node", "container", "middleware"):
+            continue
+        task = newest.get(path)
+        attempt = latest.get(task.id) if task is not None else None
+        mine = [artifact_view(row) for row in made if task and row.attempt_id.startswith(task.id)]
+        progress = link.feedback.progress.get(attempt.id) if attempt is not None else None
+        state = None if progress is None else msgspec.to_builtins(progress)
+        nodes.append(node_view(place.node, task, attempt, mine, progress=state))
+    artifacts: list[RunArtifact] = [artifact_view(row) for row in made]
+    return run_view(run, nodes, artifacts)
+
+
+def outline_of(engine: Engine, version: Version) -> Mapping[str, Place]:
+    """Where the nodes of a workflow went in its graph; a version never changes."""
+    known: dict[str, Place] | None = engine.outlines.get(version.id)
+    if known is None:
+        if len(engine.outlines) >= _OUTLINES_MAX:
+            engine.outlines.clear()
+        locked = None if version.locked is None else msgspec.json.decode(version.locked)
+        known = outline(msgspec.json.decode(version.source), locked)
+        engine.outlines[version.id] = known
+    return known
