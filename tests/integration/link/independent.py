@@ -199,7 +199,9 @@ class FirstGeneration(Independent):
         if self.executed[dispatch["task_id"]]:
             return  # a dispatch that came again is acknowledged, not run again
         payload = await self.work(dispatch)
-        await self.deliver(self.envelope("result", payload, corr=frame["id"], ack={"request": True}))
+        await self.deliver(
+            self.envelope("result", payload, corr=frame["id"], ack={"request": True})
+        )
 
     async def deliver(self, frame: Json) -> None:
         """Send until acknowledged: 200 ms, doubling, six times."""
@@ -249,10 +251,13 @@ class SecondGeneration(Independent):
             }
             await self.send(self.envelope("control.resume", resume))
             return
+        worker = {"worker_name": self.name, "version": "0.1.0", "hostname": "independent"}
+        if self.sender != self.name:
+            worker["worker_instance_id"] = self.sender  # still the process it was issued to
         hello = {
             "protocol": 1,
             "auth": {"mode": "token", "token": self.token or "any"},
-            "worker": {"worker_name": self.name, "version": "0.1.0", "hostname": "independent"},
+            "worker": worker,
         }
         await self.send(self.envelope("control.handshake", hello, ack={"request": True}))
         register = {"capabilities": self.capabilities(), "packages": self.inventory()}
@@ -306,9 +311,7 @@ class SecondGeneration(Independent):
             if ready["type"] == "biz.exec.dispatch":
                 self.spawn(self.dispatched(ready))
         ack = {"ok": True, "for": frame["id"], "ack_seq": self.received, "recv_window": 64}
-        self.spawn(
-            self.send_ack(self.envelope("control.ack", ack, ack={"for": frame["id"]}))
-        )
+        self.spawn(self.send_ack(self.envelope("control.ack", ack, ack={"for": frame["id"]})))
 
     async def dispatched(self, frame: Json) -> None:
         dispatch = frame["payload"]

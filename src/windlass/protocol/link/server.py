@@ -84,10 +84,9 @@ _Business = (m.Result, m.CommandError, m.Feedback, m.PkgEvent, m.NextRequest)
 class ServerLink:
     """One connection of one worker."""
 
-    channel: Channel
-
     def __init__(self, tenant: str) -> None:
         self.tenant = tenant
+        self.channel = self._new_channel(Generation.FIRST)
         self.state = LinkState.NEW
         self.generation = Generation.FIRST
         self.handshake: m.Handshake | None = None
@@ -96,6 +95,9 @@ class ServerLink:
         self.features: frozenset[str] = frozenset()
         self._senders: set[str] = set()
         self._opening: Heard | None = None
+
+    def _new_channel(self, generation: Generation) -> Channel:
+        return Channel(generation, "scheduler", SCHEDULER_ID, self.tenant, retry=DISPATCH_RETRY)
 
     def receive(self, frame: str | bytes, now: float) -> list[Event]:
         """Handle one frame. `Refused` with `fatal` set means: send what `take` gives, then close.
@@ -135,9 +137,7 @@ class ServerLink:
         generation = generation_of(envelope.type)
         assert generation is not None
         self.generation = generation
-        self.channel = Channel(
-            generation, "scheduler", SCHEDULER_ID, self.tenant, retry=DISPATCH_RETRY
-        )
+        self.channel = self._new_channel(generation)
         self._opening = Heard(envelope)
         if envelope.sender.role != "worker":
             raise Refused(codes.UNAUTHENTICATED, "only workers connect here", fatal=True)
@@ -266,4 +266,4 @@ class ServerLink:
         self.channel.settle(arrived.heard, now, ok=not code, info=info)
 
     def take(self, now: float) -> list[bytes]:
-        return self.channel.take(now) if self.state is not LinkState.NEW or self._opening else []
+        return self.channel.take(now)

@@ -1,0 +1,1 @@
+"""Node packages (`.cwx`): the manifest, the archive, its signature, and how versions compare."""
