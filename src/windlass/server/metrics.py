@@ -1,6 +1,7 @@
 """Prometheus metrics: counters kept here, gauges read when somebody looks."""
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from windlass.engine.engine import Engine
 from windlass.server.routes import Route
@@ -17,8 +18,8 @@ class Metrics:
         self._requests[route.method, route.path, status] += 1
         self._seconds[route.method, route.path] += seconds
 
-    async def text(self, engine: Engine) -> str:
-        lines: list[str] = []
+    async def text(self, engine: Engine, link: Sequence[str] = ()) -> str:
+        lines: list[str] = list(link)
 
         def family(name: str, kind: str, help_: str) -> None:
             lines.extend((f"# HELP {name} {help_}", f"# TYPE {name} {kind}"))

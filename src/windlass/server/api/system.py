@@ -85,7 +85,8 @@ async def readyz(request: Request) -> Response:
 
 async def metrics(request: Request) -> Response:
     """Prometheus metrics."""
-    return PlainTextResponse(await request.app.state.metrics.text(engine_of(request)))
+    link = request.app.state.link.metric_lines()
+    return PlainTextResponse(await request.app.state.metrics.text(engine_of(request), link))
 
 
 async def landing(request: Request) -> Response:

@@ -71,7 +71,7 @@ class Installs:
         able = [
             session
             for session in self._plane.live
-            if session.healthy
+            if session.profile.healthy
             and not session.draining
             and "pkg.install" in session.link.features
             and now - self._asked.get((package, session.worker_id), -RETRY_S) >= RETRY_S
@@ -103,8 +103,7 @@ class Installs:
             self._plane.counts.install_ms.add((self._plane.clock() - asked_at) * 1000)
         if event.status != "installed":
             log.warning("worker %s: %s of %s failed", session.worker_id, op, package)
-        register = session.register
-        assert register is not None
+        register = session.profile.register
         kept = [p for p in register.packages if (p.name, p.version) != (event.name, event.version)]
         if not removed:
             field = m.PackageField(name=event.name, version=event.version, status=event.status)

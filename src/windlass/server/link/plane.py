@@ -72,7 +72,7 @@ class LinkPlane:
 
     async def begin(self, link: ServerLink, register: m.Register) -> Session:
         """A worker registered: make its session, with what it may still hold from before."""
-        session = Session(self, link, secrets.token_hex(16))
+        session = Session(self, link, secrets.token_hex(16), register)
         old = self.sessions.get(session.worker_id)
         inherited = await self._inheritance(session, old)
         if old is not None:
@@ -81,7 +81,6 @@ class LinkPlane:
         self._by_id[session.id] = session
         for held in inherited:
             session.inherit(held)
-        session.register = register
         await self.note(session)
         return session
 
@@ -93,11 +92,11 @@ class LinkPlane:
             before.get("instanceId") == session.instance
         )
         now = self.clock()
-        found = []
+        found: list[Held] = []
         for row in await self.engine.store.query("held_by", worker_id=session.worker_id):
             service = row["queue"].partition(":")[2]
             held = Held(row["id"], row["run_id"], service.partition(":")[2] or service, now)
-            if old is not None and held.attempt_id in old.reporting:
+            if old is not None and held.attempt_id in old.reports.pending:
                 continue
             found.append(held)
         if same:
@@ -157,7 +156,7 @@ class LinkPlane:
 
     def _new_handler(self, package: str) -> None:
         for session in self.sessions.values():
-            if package in session.packages:
+            if package in session.profile.packages:
                 session.ask()
 
     # The duties of a loop
@@ -170,7 +169,7 @@ class LinkPlane:
             for session in holders
             for attempt_id in (
                 *(h.attempt_id for h in session.held.values() if not h.stopped),
-                *session.reporting,
+                *session.reports.pending,
             )
         ]
         if not ids:
@@ -217,8 +216,8 @@ class LinkPlane:
         await workers.note_link(
             self.engine,
             session.worker_id,
-            services=session.packages,
-            capacity=session.max_parallel,
+            services=session.profile.packages,
+            capacity=session.profile.max_parallel,
             load=len(session.held),
             state="draining" if session.draining else "online",
             meta=msgspec.json.encode(worker_meta(session)).decode(),
@@ -227,6 +226,10 @@ class LinkPlane:
     @property
     def live(self) -> Sequence[Session]:
         return [session for session in self.sessions.values() if session.connected]
+
+    def metric_lines(self) -> list[str]:
+        live = self.live
+        return self.counts.lines(len(live), sum(len(session.held) for session in live))
 
     async def run_renewals(self) -> None:
         while True:
@@ -252,17 +255,17 @@ class LinkPlane:
 
 def worker_meta(session: Session) -> dict[str, Any]:
     """What is shown of a worker, as its frames said it."""
-    register = session.register
-    beat = session.heartbeat
+    register = session.profile.register
+    beat = session.profile.heartbeat
     return {
         "instanceId": session.instance,
         "generation": int(session.link.generation),
         "tenant": session.plane.settings.tenant,
         "sessionId": session.id,
-        "capabilities": msgspec.to_builtins(register.capabilities) if register else {},
-        "packages": msgspec.to_builtins(register.packages) if register else [],
-        "channels": (register.channels or []) if register else [],
-        "payloadTypes": (register.payload_types or []) if register else [],
+        "capabilities": msgspec.to_builtins(register.capabilities),
+        "packages": msgspec.to_builtins(register.packages),
+        "channels": register.channels or [],
+        "payloadTypes": register.payload_types or [],
         "heartbeat": None if beat is None else msgspec.to_builtins(beat),
         "version": session.link.handshake.worker.version if session.link.handshake else "",
         "hostname": session.link.handshake.worker.hostname if session.link.handshake else "",

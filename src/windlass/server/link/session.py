@@ -8,28 +8,25 @@ is committed, so that the result and the demand for more travel in the same comm
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from windlass.model.assignment import Assignment
-from windlass.model.errors import NotFound, StaleLease, Unavailable, WindlassError
-from windlass.model.queues import own_queue
 from windlass.model.rows import Failure
+from windlass.model.values import is_list
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import FEATURES, FRAME_BYTES_MAX, encode
 from windlass.protocol.link.server import Arrived, ServerLink
 from windlass.server.link.held import Held, attempt_of, dispatch_id
 from windlass.server.link.outcomes import (
-    SERVICES_PACKAGE,
-    artifacts_of,
     dispatch_of,
-    failure_of,
     failure_of_code,
 )
+from windlass.server.link.profile import Profile
+from windlass.server.link.reports import Reports
 
 if TYPE_CHECKING:
     from windlass.server.link.plane import LinkPlane
@@ -40,22 +37,22 @@ NOTE_AFTER_S = 0.1
 """An acknowledged task is shown as running only if it takes longer: most end before that, and
 nothing depends on it."""
 _ENVELOPE_BYTES = 2_048
-_MEM_PCT_MAX = 90
-_DISK_PCT_MAX = 95
 
 
 class Session:
     """One worker, as long as it is the same process on the other side."""
 
-    def __init__(self, plane: "LinkPlane", link: ServerLink, session_id: str) -> None:
+    def __init__(
+        self, plane: "LinkPlane", link: ServerLink, session_id: str, register: m.Register
+    ) -> None:
         self.plane = plane
         self.link = link
         self.id = session_id
         self.worker_id = link.worker
         self.instance = link.instance
         self.held: dict[str, Held] = {}
-        self.register: m.Register | None = None
-        self.heartbeat: m.Heartbeat | None = None
+        self.profile = Profile(self.worker_id, register)
+        self.reports = Reports(self)
         self.heard_at = plane.clock()
         self.draining = False
         self.base_url = ""
@@ -66,8 +63,6 @@ class Session:
         self._asked: tuple[str, ...] = ()
         self._zero_beats = 0
         self._tasks: set[asyncio.Task[None]] = set()
-        self.reporting: set[str] = set()
-        """Attempts whose results are on their way to the database: their leases are kept too."""
 
     # What it can take
 
@@ -76,26 +71,8 @@ class Session:
         return self.wake is not None
 
     @property
-    def max_parallel(self) -> int:
-        return self.register.capabilities.concurrency.max_parallel if self.register else 0
-
-    @property
-    def healthy(self) -> bool:
-        beat = self.heartbeat
-        if beat is None:
-            return True
-        too_full = _over(beat, "mem_pct", _MEM_PCT_MAX) or _over(beat, "disk_pct", _DISK_PCT_MAX)
-        return beat.healthy and not too_full
-
-    @property
     def busy(self) -> int:
         return sum(1 for held in self.held.values() if not held.parked)
-
-    @property
-    def packages(self) -> list[str]:
-        """`name@version` of everything installed."""
-        found = self.register.packages if self.register is not None else []
-        return [f"{p.name}@{p.version}" for p in found if p.status == "installed"]
 
     def has_feature(self, message: type[m.Message]) -> bool:
         feature = FEATURES.get(message)
@@ -103,70 +80,31 @@ class Session:
 
     def registered(self, register: m.Register) -> None:
         """Take over what the worker says it can do."""
-        self.register = register
+        self.profile.register = register
         for found in register.manifests or ():
             package = f"{found.name}@{found.version}"
             self.plane.engine.handlers.learn_manifest(package, found.manifest)
         self.ask()
 
-    def _services(self) -> list[str]:
-        handlers = self.plane.engine.handlers
-        packages = [p for p in self.packages if not p.startswith(f"{SERVICES_PACKAGE}@")]
-        return [service for package in packages for service in handlers.of(package)]
-
-    def _plain_services(self) -> list[str]:
-        """Services of a worker that hosts plain functions: they queue like any pulled work."""
-        handlers = self.plane.engine.handlers
-        names = [p for p in self.packages if p.startswith(f"{SERVICES_PACKAGE}@")]
-        return [s.partition(":")[2] for package in names for s in handlers.of(package)]
-
-    def _queues(self) -> tuple[str, ...]:
-        services = self._services()
-        return (
-            *(own_queue(self.worker_id, service) for service in services),
-            *(f"link:{service}" for service in services),
-            *(f"pull:{service}" for service in self._plain_services()),
-        )
-
-    def _caps(self) -> dict[str, int]:
-        """How many more of each limited service it may be given."""
-        limits = self.register.capabilities.concurrency.per_node_limits if self.register else None
-        if not limits:
-            return {}
-        busy = Counter(held.node_type for held in self.held.values())
-        return {
-            service: limits[kind] - busy[kind]
-            for service in self._services()
-            if (kind := service.partition(":")[2]) in limits
-        }
-
     def ask(self) -> None:
         """State demand for all free slots, now: what is committed next may already fill them."""
-        taking = self.connected and self.healthy and not self.draining
-        queues = self._queues() if taking else ()
-        caps = self._caps()
+        handlers = self.plane.engine.handlers
+        taking = self.connected and self.profile.healthy and not self.draining
+        queues = self.profile.queues(handlers) if taking else ()
+        caps = self.profile.caps(handlers, (held.node_type for held in self.held.values()))
+        free = self.profile.max_parallel - self.busy
         if self._waiting is not None:
             if queues == self._asked and not caps:
-                self._waiting.resize(self.max_parallel - self.busy)
+                self._waiting.resize(free)
                 return
             self._withdraw()
-        free = self.max_parallel - self.busy
         if queues and free > 0:
             self._asked = queues
+            load = self.profile.load(len(self.held))
             self._waiting = self.plane.attempts.want(
-                self.worker_id, queues, free, load=self.load, caps=caps
+                self.worker_id, queues, free, load=load, caps=caps
             )
             self.spawn(self._take(self._waiting))
-
-    @property
-    def load(self) -> int:
-        """How unattractive the worker is beside its free slots: what it does for others, and how
-        slow it says it is."""
-        metrics = self.heartbeat.metrics if self.heartbeat is not None else {}
-        latency = metrics.get("latency_ms")
-        inflight = metrics.get("inflight")
-        others = max(0, inflight - len(self.held)) if isinstance(inflight, int) else 0
-        return others + (int(latency) // 100 if isinstance(latency, int | float) else 0)
 
     def _withdraw(self) -> None:
         waiting, self._waiting = self._waiting, None
@@ -191,10 +129,10 @@ class Session:
     # Sending work
 
     def _begin(self, assignment: Assignment) -> None:
-        limits = self.register.capabilities.concurrency.per_node_limits if self.register else None
+        limits = self.profile.limits
         dispatch = dispatch_of(assignment, self.link.generation)
         kind = dispatch.node_type
-        if limits and kind in limits:
+        if kind in limits:
             busy = sum(1 for held in self.held.values() if held.node_type == kind)
             if busy >= limits[kind]:
                 self.plane.attempts.give_back(assignment.attempt_id)
@@ -227,7 +165,7 @@ class Session:
         if store is None or "parameters.ref" not in self.link.features:
             text = "its parameters do not fit into a frame, and the worker cannot fetch them"
             failure = Failure("fatal", text, code=codes.DISPATCH_TOO_LARGE)
-            self.spawn(self._fail(assignment.attempt_id, failure))
+            self.reports.failed(assignment.attempt_id, failure)
             return
 
         async def keep() -> None:
@@ -262,7 +200,7 @@ class Session:
         if not ok:
             failure = Failure("unreachable", f"worker {self.worker_id} refused the dispatch")
             self._end(held)
-            self.spawn(self._fail(held.attempt_id, failure))
+            self.reports.failed(held.attempt_id, failure)
             return
         loop = asyncio.get_running_loop()
         held.timer = loop.call_later(NOTE_AFTER_S, self._note_running, held)
@@ -270,7 +208,8 @@ class Session:
     def _note_running(self, held: Held) -> None:
         held.timer = None
         if not held.stopped and held.attempt_id in self.held:
-            self.spawn(self._quietly(self.plane.attempts.started(held.attempt_id)))
+            started = self.plane.attempts.started(held.attempt_id)
+            self.spawn(self.reports.quietly(started))
 
     def undelivered(self, frame_id: str) -> None:
         """Nobody acknowledged a dispatch in time: the work goes elsewhere."""
@@ -281,7 +220,7 @@ class Session:
         text = f"worker {self.worker_id} did not acknowledge the dispatch"
         self._end(held)
         failure = Failure("unreachable", text, code=codes.DISPATCH_UNAVAILABLE)
-        self.spawn(self._fail(held.attempt_id, failure))
+        self.reports.failed(held.attempt_id, failure)
 
     def arrived(self, arrived: Arrived) -> None:
         """Take a frame about the work; it is acknowledged when its effect is durable."""
@@ -315,7 +254,7 @@ class Session:
         self._end(held)
         elapsed_ms = (self.plane.clock() - held.at) * 1000
         self.plane.counts.result_ms[held.node_type].add(elapsed_ms)
-        self.spawn(self._report(arrived, result))
+        self.reports.result(arrived, result)
 
     def _command_error(self, arrived: Arrived, error: m.CommandError) -> None:
         corr = arrived.heard.envelope.corr or ""
@@ -329,7 +268,7 @@ class Session:
         failure = failure_of_code(error.code, error.message)
         if failure.kind == "returned":
             self.plane.counts.retried["concurrency"] += 1
-        self.spawn(self._report_failure(arrived, held.attempt_id, failure))
+        self.reports.failure(arrived, held.attempt_id, failure)
 
     def _unexpected(self, arrived: Arrived, task_id: str) -> None:
         """A result for something this worker does not hold: an old one, or none of its business.
@@ -344,76 +283,14 @@ class Session:
         self.plane.feedback.ended(held.attempt_id)
         self.ask()
 
-    async def _report(self, arrived: Arrived, result: m.Result) -> None:
-        attempt_id = result.task_id
-        self.reporting.add(attempt_id)
-        try:
-            await self._report_held(arrived, attempt_id, result)
-        finally:
-            self.reporting.discard(attempt_id)
-
-    async def _report_held(self, arrived: Arrived, attempt_id: str, result: m.Result) -> None:
-        if result.status not in ("SUCCEEDED", "SKIPPED"):
-            await self._report_failure(arrived, attempt_id, failure_of(result))
-            return
-        artifacts = artifacts_of(
-            attempt_id,
-            result.run_id,
-            self.worker_id,
-            result.artifacts,
-            self.plane.engine.store.now(),
-        )
-        if artifacts:
-            await self._persist(lambda: self.plane.engine.write(*artifacts))
-        await self._persist(self.plane.feedback.flush)
-        output = bytes(result.result).decode()
-        skipped = result.status == "SKIPPED"
-        await self._commit(
-            arrived, lambda: self.plane.attempts.succeeded(attempt_id, output, skipped=skipped)
-        )
-
-    async def _report_failure(self, arrived: Arrived, attempt_id: str, failure: Failure) -> None:
-        await self._commit(arrived, lambda: self.plane.attempts.failed(attempt_id, failure))
-
-    async def _commit(
-        self, arrived: Arrived, report: Callable[[], Coroutine[Any, Any, str]]
-    ) -> None:
-        """Report until the database has it, then acknowledge."""
-        try:
-            await self._persist(report)
-        except (StaleLease, NotFound) as error:
-            self.settle(arrived, codes.RESULT_STALE, str(error))
-        except WindlassError as error:
-            log.warning("%s: a result was refused: %s", self.worker_id, error)
-            self.settle(arrived, codes.INTERNAL, str(error))
-        else:
-            self.settle(arrived)
-
-    async def _persist(self, write: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        while True:
-            try:
-                await write()
-                return
-            except Unavailable as error:
-                await asyncio.sleep(error.retry_after_s)
-
-    async def _fail(self, attempt_id: str, failure: Failure) -> None:
-        await self._quietly(self._persist(lambda: self.plane.attempts.failed(attempt_id, failure)))
-
-    async def _quietly(self, work: Coroutine[Any, Any, Any]) -> None:
-        try:
-            await work
-        except WindlassError as error:
-            log.debug("%s: %s", self.worker_id, error)
-
     # Leases and health
 
     def beat(self, heartbeat: m.Heartbeat) -> None:
         """Compare what the worker says it has in hand with what we think it has."""
-        self.heartbeat = heartbeat
+        self.profile.heartbeat = heartbeat
         self.heard_at = now = self.plane.clock()
         in_hand = heartbeat.metrics.get("held")
-        if isinstance(in_hand, list):
+        if is_list(in_hand):
             known = set(map(str, in_hand))
             self._lose(h for h in self.held.values() if h.inherited and h.attempt_id not in known)
             for held in self.held.values():
@@ -432,7 +309,7 @@ class Session:
         for held in list(lost):
             self._end(held)
             text = f"worker {self.worker_id} has forgotten the task"
-            self.spawn(self._fail(held.attempt_id, Failure("lost", text)))
+            self.reports.failed(held.attempt_id, Failure("lost", text))
 
     def lose_all(self) -> None:
         """The process behind this session is gone for good."""
@@ -465,8 +342,3 @@ class Session:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _over(beat: m.Heartbeat, name: str, most: float) -> bool:
-    value = beat.metrics.get(name)
-    return isinstance(value, int | float) and value >= most

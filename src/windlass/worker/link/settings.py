@@ -118,8 +118,8 @@ def from_environment(env: Mapping[str, str] | None = None) -> dict[str, Any]:
 def _read(name: str, text: str, kind: type) -> Any:
     try:
         if kind in (list, dict):
-            value = msgspec.json.decode(text)
-            if not isinstance(value, kind):
+            value: Any = msgspec.json.decode(text)
+            if type(value) is not kind:
                 raise ValueError(f"not a JSON {kind.__name__}")
             return value
         return kind(text)

@@ -17,6 +17,7 @@ from windlass.ports.store import Cond
 from windlass.protocol.exchange import Wire
 from windlass.server.compat.astraflow.views import (
     RunArtifact,
+    RunNode,
     WorkflowRun,
     artifact_view,
     node_view,
@@ -85,7 +86,7 @@ async def whole_run(engine: Engine, link: LinkPlane, run: Run) -> WorkflowRun:
     made = [row for row in kept if row.attempt_id in good]
     newest = {task.node: task for task in tasks}
     latest = {attempt.task_id: attempt for attempt in sorted(attempts, key=lambda a: a.number)}
-    nodes = []
+    nodes: list[RunNode] = []
     for path, place in outline_of(engine, found[0]).items():
         if place.role not in ("node", "container", "middleware"):
             continue

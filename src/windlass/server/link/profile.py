@@ -1,0 +1,87 @@
+"""What a worker said of itself: what it has, how much it takes, how it feels."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from windlass.engine.handlers import Handlers
+from windlass.model.queues import own_queue
+from windlass.protocol.link import messages as m
+from windlass.server.link.outcomes import SERVICES_PACKAGE
+
+_MEM_PCT_MAX = 90
+_DISK_PCT_MAX = 95
+
+
+class Profile:
+    """A worker's newest registration and heartbeat."""
+
+    def __init__(self, worker_id: str, register: m.Register) -> None:
+        self.worker_id = worker_id
+        self.register = register
+        self.heartbeat: m.Heartbeat | None = None
+
+    @property
+    def max_parallel(self) -> int:
+        return self.register.capabilities.concurrency.max_parallel
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """The most tasks at once of single types of nodes."""
+        return self.register.capabilities.concurrency.per_node_limits or {}
+
+    @property
+    def healthy(self) -> bool:
+        """Whether it should get work: it feels well and has room left."""
+        beat = self.heartbeat
+        if beat is None:
+            return True
+        too_full = _over(beat, "mem_pct", _MEM_PCT_MAX) or _over(beat, "disk_pct", _DISK_PCT_MAX)
+        return beat.healthy and not too_full
+
+    @property
+    def packages(self) -> list[str]:
+        """`name@version` of everything installed."""
+        installed = (p for p in self.register.packages if p.status == "installed")
+        return [f"{p.name}@{p.version}" for p in installed]
+
+    def load(self, held: int) -> int:
+        """How unattractive the worker is beside its free slots: what it does for others, and how
+        slow it says it is."""
+        metrics = self.heartbeat.metrics if self.heartbeat is not None else {}
+        latency, inflight = metrics.get("latency_ms"), metrics.get("inflight")
+        others = max(0, inflight - held) if isinstance(inflight, int) else 0
+        return others + (int(latency) // 100 if isinstance(latency, int | float) else 0)
+
+    def services(self, handlers: Handlers) -> list[str]:
+        """The handlers of its packages."""
+        own = f"{SERVICES_PACKAGE}@"
+        packages = [package for package in self.packages if not package.startswith(own)]
+        return [service for package in packages for service in handlers.of(package)]
+
+    def queues(self, handlers: Handlers) -> tuple[str, ...]:
+        """Where its work waits: in its own queues first. Plain services queue like pulled work."""
+        services = self.services(handlers)
+        own = f"{SERVICES_PACKAGE}@"
+        plain = [s for p in self.packages if p.startswith(own) for s in handlers.of(p)]
+        return (
+            *(own_queue(self.worker_id, service) for service in services),
+            *(f"link:{service}" for service in services),
+            *(f"pull:{service.partition(':')[2]}" for service in plain),
+        )
+
+    def caps(self, handlers: Handlers, running: Iterable[str]) -> dict[str, int]:
+        """How many more of each limited service it may be given, with these types running."""
+        limits = self.limits
+        if not limits:
+            return {}
+        busy = Counter(running)
+        return {
+            service: limits[kind] - busy[kind]
+            for service in self.services(handlers)
+            if (kind := service.partition(":")[2]) in limits
+        }
+
+
+def _over(beat: m.Heartbeat, name: str, most: float) -> bool:
+    value = beat.metrics.get(name)
+    return isinstance(value, int | float) and value >= most
