@@ -102,6 +102,13 @@ def dev(
     help="Networks or host patterns of push workers, as 10.0.0.0/8 or *.internal; repeatable.",
 )
 @setting("--push-token", default="", help=SHOWN_TO_WORKERS)
+@setting("--data-dir", default="", help="Where packages and uploads are kept; else beside the db.")
+@setting(
+    "--trust-key",
+    multiple=True,
+    help="A public key whose packages are trusted, as `windlass pkg keygen` shows it; repeatable.",
+)
+@setting("--require-signature", is_flag=True, help="Refuse packages no trusted key has signed.")
 @quiet_option
 def server(
     host: str,
@@ -114,6 +121,9 @@ def server(
     allow_scripts: bool,
     push_allow: tuple[str, ...],
     push_token: str,
+    data_dir: str,
+    trust_key: tuple[str, ...],
+    require_signature: bool,
     quiet: bool,
 ) -> None:
     """Run a server. It needs tokens: --admin-token, then `windlass token create`."""
@@ -132,6 +142,9 @@ def server(
         allow_scripts=allow_scripts,
         push_allow=tuple(item for given in push_allow for item in given.split(",") if item),
         push_token=push_token,
+        data_dir=data_dir,
+        trust_keys=trust_key,
+        require_signature=require_signature,
         example=False,
         quiet=quiet,
     )

@@ -13,6 +13,7 @@ from windlass.kernel.events import (
     CheckpointAnswered,
     Claim,
     LeaseExpired,
+    NextRequested,
     RunEvent,
     StartRun,
     TimerFired,
@@ -43,7 +44,13 @@ class Job:
     def needs(self) -> list[Need]:
         """The rows this event will certainly ask for, to be read in one go."""
         match self.event:
-            case AttemptSucceeded() | AttemptFailed() | AttemptStarted() | LeaseExpired():
+            case (
+                AttemptSucceeded()
+                | AttemptFailed()
+                | AttemptStarted()
+                | NextRequested()
+                | LeaseExpired()
+            ):
                 task = task_of(self.event.attempt_id)
                 return [
                     Need("runs", self.run_id),

@@ -1,14 +1,173 @@
-"""Packages: what the repository has, by name and version."""
+"""Packages: the repository of published archives, by name and version.
+
+An archive's content never changes under its version; its status does: `deprecated` warns,
+`yanked` is no longer installed or resolved, though whoever has it keeps it.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
-from windlass.model.rows import PackageVersion
+from windlass.model.errors import BadRequest, Conflict, NotFound
+from windlass.model.rows import Json, Package, PackageVersion
+from windlass.ports.store import Cond
+from windlass.protocol.packages import versions
+from windlass.protocol.packages.archive import Contents
+
+STATUSES = ("active", "deprecated", "yanked")
+VISIBILITIES = ("private", "internal", "public")
+_VERSIONS_MAX = 10_000
+
+
+class Archive(msgspec.Struct, frozen=True, kw_only=True):
+    """An archive that was looked into and found good."""
+
+    contents: Contents
+    manifest: Json
+    sha256: str
+    size_bytes: int
+    signer: str = ""
 
 
 def version_id(name: str, version: str) -> str:
     return f"{name}@{version}"
 
 
+def blob_key(name: str, version: str) -> str:
+    return f"packages/{name}/{version}.cwx"
+
+
 async def find_version(engine: Engine, name: str, version: str) -> PackageVersion | None:
     async with engine.store.session() as session:
         rows = await session.rows(PackageVersion, [version_id(name, version)])
     return rows[0] if rows else None
+
+
+async def get_version(engine: Engine, name: str, version: str = "") -> PackageVersion:
+    """A version by its name, tag or number; without one the newest that is not yanked."""
+    rows = await versions_of(engine, name)
+    package = await get_package(engine, name)
+    tags = tags_of(package)
+    wanted = tags.get(version, version) or tags.get("latest", "")
+    if not wanted:
+        usable = [row.version for row in rows if row.status != "yanked"]
+        wanted = versions.newest(usable) or ""
+    for row in rows:
+        if row.version == wanted:
+            return row
+    what = f'version "{version}"' if version else "version that can be used"
+    raise NotFound(f'package "{name}" has no {what}')
+
+
+async def get_package(engine: Engine, name: str) -> Package:
+    async with engine.store.session() as session:
+        rows = await session.rows(Package, [name])
+    if not rows:
+        raise NotFound(f'no package "{name}"; publish one with `windlass pkg publish FILE`')
+    return rows[0]
+
+
+async def versions_of(engine: Engine, name: str) -> list[PackageVersion]:
+    """All versions of a package, the newest first."""
+    return (await versions_by_name(engine, [name])).get(name, [])
+
+
+async def versions_by_name(engine: Engine, names: Sequence[str]) -> dict[str, list[PackageVersion]]:
+    """The versions of several packages, read at once, the newest first."""
+    where = [Cond("name", "in", list(names))]
+    found: dict[str, list[PackageVersion]] = {}
+    for row in await engine.store.page(PackageVersion, where, limit=_VERSIONS_MAX):
+        found.setdefault(row.name, []).append(row)
+    for rows in found.values():
+        rows.sort(key=lambda row: versions.parse(row.version), reverse=True)
+    return found
+
+
+async def check_free(engine: Engine, archive: Archive) -> PackageVersion | None:
+    """The version if this very archive is published already; another one under it is refused."""
+    manifest = archive.contents.manifest
+    known = await find_version(engine, manifest.name, manifest.version)
+    if known is not None and known.sha256 != archive.sha256:
+        text = f"{manifest.name} {manifest.version} is published with other content"
+        raise Conflict(f"{text}; versions never change, publish a new one")
+    return known
+
+
+async def publish(engine: Engine, archive: Archive, *, owner: str) -> PackageVersion:
+    """Enter an archive whose blob is kept already."""
+    manifest = archive.contents.manifest
+    now = engine.store.now()
+    version = PackageVersion(
+        id=version_id(manifest.name, manifest.version),
+        name=manifest.name,
+        version=manifest.version,
+        sha256=archive.sha256,
+        size_bytes=archive.size_bytes,
+        manifest=archive.manifest,
+        signer=archive.signer,
+        owner=owner,
+        created_at=now,
+    )
+    async with engine.store.session() as session:
+        known = await session.rows(Package, [manifest.name])
+    package = (
+        replace(known[0], description=manifest.description, updated_at=now)
+        if known
+        else Package(
+            name=manifest.name,
+            description=manifest.description,
+            owner=owner,
+            created_at=now,
+            updated_at=now,
+        )
+    )
+    await engine.write(package, version)
+    engine.handlers.learn_manifest(version.id, msgspec.json.decode(archive.manifest))
+    return version
+
+
+async def set_status(engine: Engine, name: str, version: str, status: str) -> PackageVersion:
+    """Deprecate, yank, or take either back."""
+    if status not in STATUSES:
+        raise BadRequest(f'no status "{status}"; there are {", ".join(STATUSES)}')
+    found = await find_version(engine, name, version)
+    if found is None:
+        raise NotFound(f'package "{name}" has no version "{version}"')
+    changed = replace(found, status=status)
+    await engine.write(changed=(changed,))
+    engine.recent.clear()
+    return changed
+
+
+async def set_tag(engine: Engine, name: str, tag: str, version: str | None) -> Package:
+    """Let a tag point at a version, or (None) at nothing."""
+    package = await get_package(engine, name)
+    tags = tags_of(package)
+    if version is None:
+        tags.pop(tag, None)
+    else:
+        if not tag or len(tag) > 64 or versions.is_version(tag):
+            raise BadRequest(f'"{tag[:64]}" cannot be a tag; use a word such as stable')
+        if await find_version(engine, name, version) is None:
+            raise NotFound(f'package "{name}" has no version "{version}"')
+        tags[tag] = version
+    changed = replace(
+        package, tags=msgspec.json.encode(tags).decode(), updated_at=engine.store.now()
+    )
+    await engine.write(changed)
+    return changed
+
+
+async def set_visibility(engine: Engine, name: str, visibility: str) -> Package:
+    if visibility not in VISIBILITIES:
+        raise BadRequest(f'no visibility "{visibility}"; there are {", ".join(VISIBILITIES)}')
+    package = await get_package(engine, name)
+    changed = replace(package, visibility=visibility, updated_at=engine.store.now())
+    await engine.write(changed)
+    return changed
+
+
+def tags_of(package: Package) -> dict[str, str]:
+    return msgspec.json.decode(package.tags, type=dict[str, str])

@@ -13,7 +13,19 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
 from windlass.model.errors import NotFound
-from windlass.server.api import flows, history, inbox, overview, runs, stream, system, workers
+from windlass.ports.blobs import Blobs
+from windlass.protocol.packages.signature import Trust
+from windlass.server.api import (
+    flows,
+    history,
+    inbox,
+    overview,
+    packages,
+    runs,
+    stream,
+    system,
+    workers,
+)
 from windlass.server.auth import Auth
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.control import ControlCheck
@@ -32,6 +44,7 @@ NATIVE: Sequence[Route] = [
     *runs.ROUTES,
     *history.ROUTES,
     *workers.ROUTES,
+    *packages.ROUTES,
     *inbox.ROUTES,
     *system.ROUTES,
     *overview.ROUTES,
@@ -46,6 +59,8 @@ class AppOptions(msgspec.Struct, frozen=True):
     admin_token: str = ""
     push_allow: tuple[str, ...] = LOOPBACK
     body_bytes_max: int = 16 * 1024 * 1024
+    trust: Trust = Trust()
+    """Whose packages may be published here."""
     is_api: bool = True
     """Whether this process answers requests about anything but its health."""
     is_control: bool = True
@@ -69,6 +84,7 @@ def create_app(
     options: AppOptions,
     *,
     link: LinkPlane,
+    blobs: Blobs,
     workers_changed: Callable[[], None] = lambda: None,
 ) -> Starlette:
     """An ASGI application; whoever runs it also keeps the engine running."""
@@ -85,6 +101,8 @@ def create_app(
     app.state.engine = engine
     app.state.attempts = attempts
     app.state.link = link
+    app.state.blobs = blobs
+    app.state.trust = options.trust
     app.state.auth = Auth(engine, required=options.auth_required, admin_token=options.admin_token)
     app.state.control = ControlCheck(engine, is_here=options.is_control)
     app.state.metrics = Metrics()

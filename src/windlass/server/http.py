@@ -21,6 +21,7 @@ from windlass.model.errors import (
 )
 from windlass.model.values import DEPTH_MAX, depth_of
 from windlass.protocol.api import ErrorView, Problem
+from windlass.protocol.packages.errors import PackageError
 
 T = TypeVar("T")
 
@@ -84,6 +85,7 @@ def raw(text: str | None) -> msgspec.Raw | None:
 
 _STATUS: list[tuple[type[Exception], int, str]] = [
     (DefinitionError, 422, "The definition has problems"),
+    (PackageError, 422, "The package is refused"),
     (BadRequest, 400, "The request cannot be read"),
     (WrongMethod, 405, "Wrong method"),
     (TooLarge, 413, "The request is too large"),

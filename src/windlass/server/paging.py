@@ -27,7 +27,8 @@ async def fetch_page(
     limit = max(1, whole_number(request, "limit", size, size_max))
     conditions = list(where)
     if cursor := request.query_params.get("cursor"):
-        value: Any = int(cursor) if order != "id" and cursor.isdecimal() else cursor
+        is_number = table.__annotations__.get(order) is int
+        value: Any = int(cursor) if is_number and cursor.isdecimal() else cursor
         conditions.append(Cond(order, "<" if descending else ">", value))
     engine: Engine = request.app.state.engine
     rows = await engine.store.page(

@@ -18,6 +18,12 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Networks and host patterns that push workers may be called at."""
     push_token: str = ""
     """What the server shows push workers, so that they know it is the server that calls."""
+    data_dir: str = ""
+    """Where package archives and uploads are kept; empty: beside the database."""
+    trust_keys: tuple[str, ...] = ()
+    """Public keys whose packages are trusted."""
+    require_signature: bool = False
+    """Publish only packages that a trusted key signed."""
     example: bool = True
     """`dev` publishes an example flow and runs it."""
     quiet: bool = False

@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 import gc
 from collections.abc import AsyncGenerator, Coroutine, Mapping
+from pathlib import Path
 from typing import Any
 
 import anyio
 from starlette.applications import Starlette
 
+from windlass.drivers.blobs.files import FileBlobs
 from windlass.drivers.dispatch.push import PushDispatcher
 from windlass.drivers.dispatch.runner import Execute, Runner
 from windlass.drivers.dispatch.script import run_script
@@ -25,6 +27,7 @@ from windlass.engine.loops.strays import Strays
 from windlass.engine.loops.timers import Timers
 from windlass.model.rows import Worker
 from windlass.ports.store import Store
+from windlass.protocol.packages.signature import Trust
 from windlass.server.app import AppOptions, create_app
 from windlass.server.link.plane import LinkPlane
 from windlass.server.push_urls import LOOPBACK
@@ -57,6 +60,7 @@ class System:
             auth_required=not self.options.no_auth,
             admin_token=self.options.admin_token,
             push_allow=(*LOOPBACK, *self.options.push_allow),
+            trust=Trust(required=self.options.require_signature, keys=self.options.trust_keys),
             is_api="api" in self.options.roles,
             is_control="control" in self.options.roles,
         )
@@ -65,6 +69,7 @@ class System:
             self.attempts,
             options,
             link=self.link,
+            blobs=FileBlobs(data_dir(self.options)),
             workers_changed=self._workers_changed,
         )
 
@@ -129,6 +134,15 @@ class System:
             runner.stop(attempt_id)
         if self.push is not None:
             self.push.stop_attempt(attempt_id)
+
+
+def data_dir(options: ServerOptions) -> Path:
+    """Where large things are kept: as told, or beside an SQLite file, or here."""
+    if options.data_dir:
+        return Path(options.data_dir)
+    if options.db.startswith("sqlite:///"):
+        return Path(options.db.removeprefix("sqlite:///") + ".files")
+    return Path("windlass.files")
 
 
 def builtin_functions(*, services: bool) -> dict[str, Execute]:

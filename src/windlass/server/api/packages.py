@@ -1,0 +1,279 @@
+"""Packages: publish, list, fetch, deprecate and yank; and the nodes they bring."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from windlass.engine import packages
+from windlass.model.errors import BadRequest, NotFound
+from windlass.model.rows import Package, PackageVersion
+from windlass.ports.blobs import Blobs
+from windlass.ports.store import Cond
+from windlass.protocol.api import Page
+from windlass.protocol.packages.archive import Limits, inspect
+from windlass.protocol.packages.signature import Trust, verify
+from windlass.protocol.packages_api import (
+    PackageDetail,
+    PackageSummary,
+    PublishedPackage,
+    StatusBody,
+    TagBody,
+    VisibilityBody,
+)
+from windlass.server.api.flows import engine_of, like
+from windlass.server.audit import note
+from windlass.server.http import read_json, reply
+from windlass.server.paging import fetch_page
+from windlass.server.routes import Route, who
+from windlass.server.uploads import Received, receive_file
+
+
+async def publish(request: Request) -> Response:
+    """Publish a `.cwx`, as the form field `file` or as the body; the same archive twice is one."""
+    limits = Limits()
+    blobs: Blobs = request.app.state.blobs
+    received = await receive_file(request, blobs, limits.archive_bytes)
+    engine = engine_of(request)
+    try:
+        archive = await asyncio.to_thread(look_into, received, limits, request.app.state.trust)
+        manifest = archive.contents.manifest
+        known = await packages.check_free(engine, archive)
+        if known is not None:
+            return reply(published_view(known, created=False))
+        key = packages.blob_key(manifest.name, manifest.version)
+        await asyncio.to_thread(blobs.keep, key, received.path)
+    finally:
+        received.path.unlink(missing_ok=True)
+    version = await packages.publish(engine, archive, owner=who(request).name)
+    await note(request, "package.publish", "package", version.id, sha256=version.sha256)
+    return reply(published_view(version, created=True), 201)
+
+
+def look_into(received: Received, limits: Limits, trust: Trust) -> packages.Archive:
+    """Check an archive through and through; whatever is wrong with it is refused by name."""
+    with received.path.open("rb") as file:
+        contents = inspect(file, limits)
+    verdict = verify(contents, trust)
+    verdict.check()
+    return packages.Archive(
+        contents=contents,
+        manifest=contents.manifest_text.decode(),
+        sha256=received.sha256,
+        size_bytes=received.size_bytes,
+        signer=verdict.signed_by or verdict.key_id,
+    )
+
+
+def published_view(row: PackageVersion, *, created: bool) -> PublishedPackage:
+    return PublishedPackage(
+        name=row.name,
+        version=row.version,
+        status=row.status,
+        archive_sha256=row.sha256,
+        archive_size_bytes=row.size_bytes,
+        signer=row.signer,
+        created=created,
+    )
+
+
+async def list_packages(request: Request) -> Response:
+    """Packages by name; `q` is text anywhere in it."""
+    text = request.query_params.get("q")
+    where = [Cond("name", "like", like(text))] if text else []
+    rows, next_ = await fetch_page(request, Package, where, order="name", descending=False)
+    by_name = await packages.versions_by_name(engine_of(request), [row.name for row in rows])
+    views = [summary_of(row, by_name.get(row.name, [])) for row in rows]
+    return reply(Page(items=views, next=next_))
+
+
+async def summary(request: Request, row: Package) -> PackageSummary:
+    return summary_of(row, await packages.versions_of(engine_of(request), row.name))
+
+
+def summary_of(row: Package, found: list[PackageVersion]) -> PackageSummary:
+    usable = [version.version for version in found if version.status != "yanked"]
+    tags = packages.tags_of(row)
+    return PackageSummary(
+        name=row.name,
+        description=row.description,
+        versions=[version.version for version in found],
+        latest_version=usable[0] if usable else None,
+        default_version=tags.get("latest") or (usable[0] if usable else None),
+        dist_tags=tags,
+        owner_id=row.owner,
+        visibility=row.visibility,
+        state="active" if usable else "yanked",
+    )
+
+
+async def get_package(request: Request) -> Response:
+    """One version of a package with its manifest; the newest unless `version` says otherwise."""
+    engine = engine_of(request)
+    name = request.path_params["name"]
+    row = await packages.get_package(engine, name)
+    version = await packages.get_version(engine, name, request.query_params.get("version", ""))
+    short = await summary(request, row)
+    view = PackageDetail(
+        **msgspec.structs.asdict(short),
+        version=version.version,
+        manifest=msgspec.Raw(version.manifest.encode()),
+        available_versions=short.versions,
+        status=version.status,
+        archive_sha256=version.sha256,
+        archive_size_bytes=version.size_bytes,
+        signer=version.signer,
+    )
+    return reply(view)
+
+
+async def archive(request: Request) -> Response:
+    """The archive itself."""
+    engine = engine_of(request)
+    name = request.path_params["name"]
+    version = await packages.get_version(engine, name, request.query_params.get("version", ""))
+    blobs: Blobs = request.app.state.blobs
+    path: Path = blobs.path(packages.blob_key(version.name, version.version))
+    return FileResponse(
+        path,
+        media_type="application/zip",
+        filename=f"{version.name}-{version.version}.cwx",
+        headers={"X-Package-Archive-Sha256": version.sha256, "ETag": f'"{version.sha256}"'},
+    )
+
+
+async def set_status(request: Request) -> Response:
+    """Deprecate a version, yank it, or make it active again."""
+    body = await read_json(request, StatusBody)
+    name, version = request.path_params["name"], request.path_params["version"]
+    row = await packages.set_status(engine_of(request), name, version, body.status)
+    await note(request, "package.status", "package", row.id, status=body.status)
+    return reply(published_view(row, created=False))
+
+
+async def set_tag(request: Request) -> Response:
+    """Let a tag point at a version."""
+    body = await read_json(request, TagBody)
+    name, tag = request.path_params["name"], request.path_params["tag"]
+    row = await packages.set_tag(engine_of(request), name, tag, body.version)
+    await note(request, "package.tag", "package", name, tag=tag, version=body.version)
+    return reply(await summary(request, row))
+
+
+async def drop_tag(request: Request) -> Response:
+    """Forget a tag."""
+    name, tag = request.path_params["name"], request.path_params["tag"]
+    row = await packages.set_tag(engine_of(request), name, tag, None)
+    await note(request, "package.tag", "package", name, tag=tag, version=None)
+    return reply(await summary(request, row))
+
+
+async def set_visibility(request: Request) -> Response:
+    """Who should see a package."""
+    body = await read_json(request, VisibilityBody)
+    name = request.path_params["name"]
+    row = await packages.set_visibility(engine_of(request), name, body.visibility)
+    await note(request, "package.visibility", "package", name, visibility=body.visibility)
+    return reply(await summary(request, row))
+
+
+async def list_nodes(request: Request) -> Response:
+    """Nodes of the newest versions, by `q`, `category`, `status`, `tag` and `package`."""
+    found = [node for node in await all_nodes(request) if fits(node, request)]
+    return reply({"items": found[:200], "nextCursor": None})
+
+
+async def search_nodes(request: Request) -> Response:
+    """Nodes whose type, label, description or tags contain `q`."""
+    if not request.query_params.get("q"):
+        raise BadRequest("q says what to look for")
+    found = [node for node in await all_nodes(request) if fits(node, request)]
+    return reply({"items": found[:200]})
+
+
+async def get_node(request: Request) -> Response:
+    """One node by its type."""
+    wanted = request.path_params["type"]
+    for node in await all_nodes(request):
+        if node["type"] == wanted:
+            return reply(node)
+    raise NotFound(f'no package has a node "{wanted}"')
+
+
+async def all_nodes(request: Request) -> list[dict[str, Any]]:
+    """Every node type of every package that is not yanked, with the versions that have it."""
+    engine = engine_of(request)
+    where = [Cond("status", "!=", "yanked")]
+    rows = await engine.store.page(PackageVersion, where, limit=1_000)
+    nodes: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        manifest = msgspec.json.decode(row.manifest)
+        for template in manifest.get("nodes", ()):
+            key = (row.name, template["type"])
+            entry = nodes.setdefault(key, {"packageName": row.name, "versions": []})
+            for field in ("type", "label", "role", "category", "tags", "status", "description"):
+                if field in template:
+                    entry[field] = template[field]
+            version = {"version": row.version, "status": row.status, "template": template}
+            entry["versions"].append(version)
+            entry["latestVersion"] = entry["defaultVersion"] = row.version
+    return [nodes[key] for key in sorted(nodes)]
+
+
+def fits(node: dict[str, Any], request: Request) -> bool:
+    query = request.query_params
+    text = query.get("q", "").lower()
+    words = [
+        node["type"],
+        node.get("label", ""),
+        node.get("description", ""),
+        *node.get("tags", ()),
+    ]
+    return (
+        (not text or any(text in str(word).lower() for word in words))
+        and query.get("package", node["packageName"]) == node["packageName"]
+        and query.get("category", node.get("category")) == node.get("category")
+        and query.get("status", node.get("status")) == node.get("status")
+        and (not query.get("tag") or query["tag"] in node.get("tags", ()))
+    )
+
+
+async def list_categories(request: Request) -> Response:
+    """The categories nodes are sorted into."""
+    names = sorted({str(node.get("category", "")) for node in await all_nodes(request)} - {""})
+    items = [{"id": name, "title": name, "order": i} for i, name in enumerate(names)]
+    return reply({"items": items})
+
+
+_AT = "/api/v1/published-packages"
+_ONE = _AT + "/{name}"
+_NODE_QUERY = ("q", "package", "category", "status", "tag")
+ROUTES = [
+    Route(
+        "GET",
+        "/api/v1/packages",
+        list_packages,
+        gives=Page[PackageSummary],
+        query=("q", "limit", "cursor"),
+    ),
+    Route("GET", "/api/v1/packages/{name}", get_package, gives=PackageDetail, query=("version",)),
+    Route("GET", _AT, list_packages, gives=Page[PackageSummary], query=("q", "limit", "cursor")),
+    Route("POST", _AT, publish, "operator", None, PublishedPackage, 201),
+    Route("GET", _ONE, get_package, gives=PackageDetail, query=("version",)),
+    Route("GET", f"{_ONE}/archive", archive, query=("version",)),
+    Route(
+        "PATCH", _ONE + "/versions/{version}", set_status, "operator", StatusBody, PublishedPackage
+    ),
+    Route("PUT", _ONE + "/tags/{tag}", set_tag, "operator", TagBody, PackageSummary),
+    Route("DELETE", _ONE + "/tags/{tag}", drop_tag, "operator", None, PackageSummary),
+    Route(
+        "PATCH", f"{_ONE}/visibility", set_visibility, "operator", VisibilityBody, PackageSummary
+    ),
+    Route("GET", "/api/v1/catalog/nodes/search", search_nodes, query=("q", "package")),
+    Route("GET", "/api/v1/nodes", list_nodes, query=_NODE_QUERY),
+    Route("GET", "/api/v1/nodes:categories", list_categories),
+    Route("GET", "/api/v1/nodes/{type}", get_node),
+]
