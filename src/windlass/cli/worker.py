@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -35,13 +36,13 @@ class TargetGroup(click.Group):
 def worker() -> None:
     """Run services for a server, or list workers.
 
-    TARGET is `builtin`, or module:worker for a windlass.Worker of your own. Options of TARGET are
-    shown by `windlass worker start --help`.
+    TARGET is `builtin`, `packages` (installed packages, on a live link), or module:worker for a
+    windlass.Worker of your own. Options of TARGET are shown by `windlass worker start --help`.
     """
 
 
 @worker.command()
-@click.argument("target")
+@click.argument("target", default="packages")
 @setting(
     "--server",
     default="",
@@ -83,6 +84,11 @@ def worker() -> None:
     help="Seconds that running work is given to end after the first signal.",
 )
 @setting("--services", default="", help="Only these of the target's services: a,b.")
+@setting("--packages-dir", default="", help="link: where packages are installed.")
+@setting("--data-dir", default="", help="link: where tasks and resources keep their files.")
+@setting("--trust-key", multiple=True, help="link: a public key whose packages are trusted.")
+@setting("--require-signature", is_flag=True, help="link: refuse packages no trusted key signed.")
+@setting("--allow-hook", multiple=True, help="link: an install hook that may run, or *.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every detail.")
 def start(
     target: str,
@@ -95,9 +101,15 @@ def start(
     push_token: str,
     drain_s: float,
     services: str,
+    packages_dir: str,
+    data_dir: str,
+    trust_key: tuple[str, ...],
+    require_signature: bool,
+    allow_hook: tuple[str, ...],
     verbose: bool,
 ) -> None:
     """Run the services of TARGET until a signal; the first one lets running work end."""
+    from windlass.worker import Worker
     from windlass.worker.link.settings import LinkSettings, from_environment, link_url
     from windlass.worker.serve import serve
     from windlass.worker.settings import WorkerSettings, default_id, listen_url, server_url
@@ -106,8 +118,19 @@ def start(
     log_to_stderr(verbose=verbose)
     names = tuple(name.strip() for name in services.split(",") if name.strip())
     name = worker_id or default_id()
-    said: dict[str, Any] = {"worker_id": name, "token": token, "max_parallel": concurrency}
-    link = LinkSettings(**{"url": link_url(server_url(server)), **said, **from_environment()})
+    said: dict[str, Any] = {
+        "worker_id": name,
+        "token": token,
+        "max_parallel": concurrency,
+        "trusted_keys": list(trust_key),
+        "require_signature": require_signature,
+        "allowed_hooks": list(allow_hook),
+    }
+    folder = Path(".windlass") / "workers" / name
+    said["packages_dir"] = Path(packages_dir) if packages_dir else folder / "packages"
+    said["data_dir"] = Path(data_dir) if data_dir else folder / "data"
+    said["url"] = link_url(server_url(server))
+    link = LinkSettings(**(said | from_environment()))
     settings = WorkerSettings(
         server=server_url(server),
         id=name,
@@ -120,7 +143,10 @@ def start(
         push_token=push_token,
         services=names,
     )
-    all_ended = serve(load_worker(target, names), settings)
+    hosted = Worker() if target == "packages" else load_worker(target, names)
+    if target == "packages" and mode != "link":
+        raise click.UsageError("installed packages run on a live link: add --transport link")
+    all_ended = serve(hosted, settings)
     if not all_ended:
         sys.stderr.flush()
         # Handlers stuck in threads were given back, but Python would wait for them to end.

@@ -9,7 +9,7 @@ from typing import assert_never
 
 import msgspec
 
-from windlass.kernel import cancel, placement, redo
+from windlass.kernel import calls, cancel, placement, redo, reopen
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
@@ -18,6 +18,7 @@ from windlass.kernel.events import (
     CheckpointAnswered,
     Claim,
     LeaseExpired,
+    NextRequested,
     RebindRequested,
     RetryRequested,
     RunEvent,
@@ -68,6 +69,8 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return _succeeded(turn, event)
         case AttemptFailed():
             return _failed(turn, event)
+        case NextRequested():
+            return _next(turn, event)
         case LeaseExpired():
             return _lease_expired(turn, event)
         case TimerFired():
@@ -93,7 +96,13 @@ def run_id_of(event: RunEvent | StartRun) -> str:
             return event.run.id
         case Claim():
             return run_of(event.task_id)
-        case AttemptStarted() | AttemptSucceeded() | AttemptFailed() | LeaseExpired():
+        case (
+            AttemptStarted()
+            | AttemptSucceeded()
+            | AttemptFailed()
+            | NextRequested()
+            | LeaseExpired()
+        ):
             return run_of(event.attempt_id)
         case _:
             return event.run_id
@@ -145,11 +154,14 @@ def _started(turn: Turn, event: AttemptStarted) -> Decision:
 
 def _succeeded(turn: Turn, event: AttemptSucceeded) -> Decision:
     attempt = turn.get(Attempt, event.attempt_id)
-    if attempt is not None and attempt.state is AttemptState.SUCCEEDED:
-        return Decision(answer="duplicate")
+    if attempt is not None and attempt.state not in ATTEMPT_LIVE:
+        refused = attempt.output is not None and attempt.output == event.output
+        if refused or attempt.state is AttemptState.SUCCEEDED:
+            return Decision(answer="duplicate")
     task, attempt = _live(turn, event.attempt_id)
-    call.accept(turn, task, attempt, event.output, event.log)
-    return _finish(turn, "attempt.succeeded", task.id, "accepted")
+    taken = call.accept(turn, task, attempt, event.output, event.log, skipped=event.skipped)
+    # A result that was refused is dealt with as well: sending it again would change nothing.
+    return _finish(turn, f"attempt.{'succeeded' if taken else 'failed'}", task.id, "accepted")
 
 
 def _failed(turn: Turn, event: AttemptFailed) -> Decision:
@@ -159,6 +171,20 @@ def _failed(turn: Turn, event: AttemptFailed) -> Decision:
     task, attempt = _live(turn, event.attempt_id)
     call.attempt_failed(turn, task, attempt, event.failure, event.log)
     return _finish(turn, "attempt.failed", task.id, "accepted")
+
+
+def _next(turn: Turn, event: NextRequested) -> Decision:
+    task, attempt = _live(turn, event.attempt_id)
+    node = turn.node(task)
+    if event.target not in ("", node.next):
+        raise Conflict(f"node {node.path} cannot call for {event.target}")
+    called = calls.find_called(turn, task, attempt, event.request_id)
+    if called is not None:
+        return Decision(answer=calls.as_called(called))
+    called = calls.call_next(turn, task, attempt, event.request_id, event.payload)
+    visit_all(turn)
+    answer = calls.as_called(turn.task(called.id))
+    return _finish(turn, "task.called", called.id, answer, by=task.id)
 
 
 def _lease_expired(turn: Turn, event: LeaseExpired) -> Decision:
@@ -244,7 +270,8 @@ def _cancel(turn: Turn, event: CancelRequested) -> Decision:
 
 
 def _retry(turn: Turn, event: RetryRequested) -> Decision:
-    task = redo.redo(turn, event.task_id, event.descendants)
+    again = reopen.reopen if turn.graph.joins else redo.redo
+    task = again(turn, event.task_id, event.descendants)
     return _finish(turn, "task.retry_requested", task.id, task.id, descendants=event.descendants)
 
 

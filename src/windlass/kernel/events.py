@@ -33,6 +33,8 @@ class AttemptSucceeded(msgspec.Struct, frozen=True):
     attempt_id: str
     output: Json
     log: str | None = None
+    skipped: bool = False
+    """There was nothing to do: the task ends skipped, and its edges do not fire."""
 
 
 class AttemptFailed(msgspec.Struct, frozen=True):
@@ -41,6 +43,16 @@ class AttemptFailed(msgspec.Struct, frozen=True):
     attempt_id: str
     failure: Failure
     log: str | None = None
+
+
+class NextRequested(msgspec.Struct, frozen=True):
+    """A running middleware calls for what comes after it; the same request calls once."""
+
+    attempt_id: str
+    request_id: str
+    payload: Json | None = None
+    target: str = ""
+    """The node it expects to reach, by its path; empty leaves that to the graph."""
 
 
 class LeaseExpired(msgspec.Struct, frozen=True):
@@ -98,6 +110,7 @@ RunEvent = (
     | AttemptStarted
     | AttemptSucceeded
     | AttemptFailed
+    | NextRequested
     | LeaseExpired
     | TimerFired
     | SignalReceived

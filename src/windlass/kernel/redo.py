@@ -24,8 +24,6 @@ def redo(turn: Turn, task_id: str | None, descendants: bool) -> Task:
     run = turn.run
     if run.state is RunState.CANCELLING:
         raise Conflict(f"run {run.id} is being cancelled; retry it once it is cancelled")
-    if turn.graph.joins:
-        raise Conflict("a graph whose nodes wait for all their edges cannot be redone in part yet")
     tasks = [turn.task(task.id) for task in turn.view.all_tasks(run.id)]
     task = find_task(tasks, task_id, run.id)
     check_begun(turn, task)

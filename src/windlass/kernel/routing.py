@@ -10,11 +10,12 @@ from typing import Any
 
 import msgspec
 
+from windlass.kernel.conditions import Facts
 from windlass.kernel.scopes import cancel_below
 from windlass.kernel.turn import Turn, Visit, container_of
 from windlass.kernel.values import encode, parse
 from windlass.model.graph import Edge, Kind, Node, Strategy
-from windlass.model.ids import branch_id
+from windlass.model.ids import branch_id, task_id
 from windlass.model.rows import Failure, Json, Task, Variable
 from windlass.model.states import RunState, TaskState
 from windlass.model.values import is_object
@@ -31,8 +32,7 @@ def succeed(turn: Turn, task: Task, output: Json, action: str) -> None:
         return
     note_position(turn, task)
     if node.fires_all:
-        edges = turn.graph.edges.get(node.path, ())
-        leave(turn, task, [edge for edge in edges if edge.on in ("default", action)])
+        leave(turn, task, fired_edges(turn, task))
     else:
         chosen = choose_edge(turn, node, action, "default")
         leave(turn, task, [chosen] if chosen is not None else [])
@@ -66,18 +66,45 @@ def fail(turn: Turn, task: Task, failure: Failure, output: Json | None = None) -
         return
     note_position(turn, task)
     edge = failure_edge(turn, node, failure)
-    if edge is not None:
+    if node.awaited:
+        close(turn, task)
+    elif edge is not None:
         leave(turn, task, [edge])
         close(turn, task)
     else:
         fail_scope(turn, task, failure)
 
 
-def skip(turn: Turn, task: Task) -> None:
-    """End a task none of whose edges fired, and tell what comes after it."""
-    task = turn.move(task, TaskState.SKIPPED)
+def skip(turn: Turn, task: Task, output: Json | None = None) -> None:
+    """End a task that is not to be done, and tell what comes after it."""
+    task = turn.move(task, TaskState.SKIPPED, output=output)
+    if turn.cancelling or task.idx >= 0:
+        close(turn, task)
+        return
+    node = turn.node(task)
+    if node.next and not node.awaited:
+        skip_host(turn, task)
+        return
     leave(turn, task, [])
     close(turn, task)
+
+
+def skip_host(turn: Turn, outermost: Task) -> None:
+    """The first of a chain of middlewares was skipped, so what it stands before is skipped too."""
+    turn.count_scope(outermost.scope, open=-1)
+    host = turn.task(outermost.scope)
+    turn.drop_timer(host.id, "timeout")
+    skip(turn, host, subflow_output(turn, host))
+
+
+def fired_edges(turn: Turn, task: Task) -> list[Edge]:
+    """The edges that a task which fires all of them does fire: those whose conditions hold."""
+    facts = Facts(task.input, task.output)
+    return [
+        edge
+        for edge in turn.graph.edges.get(task.node, ())
+        if edge.on in ("default", task.action) and facts.hold(edge.when)
+    ]
 
 
 def choose_edge(turn: Turn, node: Node, *actions: str) -> Edge | None:
@@ -101,9 +128,16 @@ def failure_edge(turn: Turn, node: Node, failure: Failure) -> Edge | None:
 def leave(turn: Turn, task: Task, fired: Sequence[Edge]) -> None:
     """Send tokens along the edges that fired. Nodes that wait for all their edges also learn of
     those that did not."""
-    for edge in turn.graph.edges.get(task.node, ()):
-        if edge.target is not None and (edge in fired or edge.target in turn.graph.joins):
-            turn.visits.append(Visit(task.scope, edge.target, edge in fired))
+    joins = turn.graph.joins
+    edges = turn.graph.edges.get(task.node, ())
+    taken = {id(edge) for edge in fired}
+    for edge in edges:
+        if edge.target is not None and (id(edge) in taken or edge.target in joins):
+            turn.visits.append(Visit(task.scope, edge.target, id(edge) in taken))
+    if joins:
+        # Those that others lead to as well may have a task already: look for all of them at once.
+        shared = {edge.target for edge in edges if edge.target and joins.get(edge.target, 1) > 1}
+        turn.rows(Task, [task_id(task.scope, path, 0) for path in sorted(shared)])
 
 
 def note_position(turn: Turn, task: Task) -> None:

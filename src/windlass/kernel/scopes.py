@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from windlass.kernel.turn import Turn, checkpoint_of
 from windlass.model.graph import Kind
-from windlass.model.ids import attempt_id
+from windlass.model.ids import attempt_id, called_prefix
 from windlass.model.rows import Attempt, Failure, Task
 from windlass.model.states import ATTEMPT_LIVE, AttemptState, CheckpointState, TaskState
 
@@ -38,6 +38,19 @@ def drop_holds(turn: Turn, task: Task) -> None:
         turn.drop_timer(task.id, kind)
     if task.kind == Kind.APPROVAL:
         close_checkpoint(turn, task, CheckpointState.CANCELLED)
+
+
+def release_called(turn: Turn, task: Task, attempt: str) -> None:
+    """Cancel what an attempt called for and does not wait for any more, now that it has ended."""
+    prefix = called_prefix(task.scope, turn.node(task).next, attempt)
+    for called in turn.open_tasks(task.scope):
+        if called.id.startswith(prefix):
+            end_task(turn, called, TaskState.CANCELLED)
+            if called.scope != task.scope:
+                continue
+            turn.count_scope(task.scope, open=-1)
+            if turn.node(called).next and called.attempts:
+                release_called(turn, called, attempt_id(called.id, called.attempts))
 
 
 def timer_kinds(task: Task) -> tuple[str, ...]:

@@ -5,13 +5,14 @@ containers in step with every change of a task, checks each change against the t
 and ends in a `Decision`: the rows, and one event that lists what changed.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from windlass.kernel.transitions import check_attempt, check_run, check_task
-from windlass.kernel.view import View
+from windlass.kernel.view import Missing, Need, View
 from windlass.model.graph import Graph, Kind, Node
 from windlass.model.ids import scope_of
 from windlass.model.rows import (
@@ -98,6 +99,19 @@ class Turn:
         row = self.get(Task, task_id)
         assert row is not None, f"task {task_id} has no row"
         return row
+
+    def rows(self, table: type[R], keys: Sequence[Any]) -> dict[Any, R | None]:
+        """Several rows by key; those that are not in memory are asked for all at once."""
+        found: dict[Any, R | None] = {}
+        needs: list[Need] = []
+        for key in keys:
+            try:
+                found[key] = self.get(table, key)
+            except Missing as missing:
+                needs.append(missing.need)
+        if needs:
+            raise Missing(needs[0], needs[1:])
+        return found
 
     def open_tasks(self, scope: str) -> list[Task]:
         """Open tasks below a scope as they stand in this turn."""

@@ -11,8 +11,9 @@ import msgspec
 
 from windlass.kernel.turn import Turn
 from windlass.model.graph import Kind, Ref, Root, Step
-from windlass.model.ids import scope_of
-from windlass.model.rows import Json, Variable
+from windlass.model.ids import scope_of, task_id
+from windlass.model.rows import Json, Task, Variable
+from windlass.model.states import TaskState
 from windlass.model.values import is_list, is_object
 
 NULL: Json = "null"
@@ -32,11 +33,16 @@ def walk(value: Any, path: Sequence[Step]) -> Any:
         if is_object(value):
             value = value.get(str(step))
         elif is_list(value):
-            index = int(step) if isinstance(step, int) or step.isdecimal() else -1
+            index = step_index(step)
             value = value[index] if 0 <= index < len(value) else None
         else:
             return None
     return value
+
+
+def step_index(step: Step) -> int:
+    """The place in a list a step names; -1 if it names none."""
+    return int(step) if isinstance(step, int) or step.isdecimal() else -1
 
 
 def effective_params(turn: Turn, path: str) -> dict[str, Any]:
@@ -44,14 +50,16 @@ def effective_params(turn: Turn, path: str) -> dict[str, Any]:
 
     A branch or sub-node starts from what its container sees and puts its own on top. An item of a
     foreach over a parameter does not get the whole list again beside it: a hundred thousand items
-    would each carry a hundred thousand.
+    would each carry a hundred thousand. Where values are filled in, the parameters are the input.
     """
     known: dict[str, Any] | None = turn.view.memo.get(path)
     if known is not None:
         return known
     node = turn.graph.nodes[path]
     parent = node.scope_path
-    if parent:
+    if node.fills is not None:
+        params: dict[str, Any] = {}
+    elif parent:
         params = {**effective_params(turn, parent)}
         params.pop(listed_param(turn, parent), None)
         params.update(node.params)
@@ -110,6 +118,8 @@ class Reader:
             return self.shared(str(ref.path[0])) or NULL
         if ref.root is Root.INPUT and not ref.path:
             return self.input or NULL
+        if ref.root is Root.CONTAINER and not ref.path:
+            return self.turn.task(self.scope).input or NULL
         return encode(self.value(ref))
 
     def value(self, ref: Ref) -> Any:
@@ -126,6 +136,20 @@ class Reader:
                 found = self.shared(str(ref.path[0])) if ref.path else None
                 value = walk(parse(found), ref.path[1:])
                 return ref.literal if value is None else value
+            case Root.RESULTS | Root.PARAMETERS:
+                return walk(parse(self.sibling_text(ref)), ref.path[1:])
+            case Root.CONTAINER:
+                return walk(parse(self.turn.task(self.scope).input), ref.path)
+            case Root.STEP:
+                run = self.turn.run
+                return run.made if self.scope == run.id else self.turn.task(self.scope).made
+
+    def sibling_text(self, ref: Ref) -> Json | None:
+        """What the one task of another node in this scope was given, or gave if it succeeded."""
+        task = self.turn.get(Task, task_id(self.scope, str(ref.path[0]), 0))
+        if task is None or task.state is not TaskState.SUCCEEDED:
+            return None
+        return task.output if ref.root is Root.RESULTS else task.input
 
     def waited(self, ref: Ref) -> Any:
         """A value to wait for: like `value`, but shared keys are sought outwards."""

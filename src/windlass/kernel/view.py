@@ -21,11 +21,12 @@ class Need(NamedTuple):
 
 
 class Missing(Exception):
-    """The view was not given this."""
+    """The view was not given this; `also` names what will be asked for next, to be read with it."""
 
-    def __init__(self, need: Need) -> None:
+    def __init__(self, need: Need, also: Sequence[Need] = ()) -> None:
         super().__init__(need)
         self.need = need
+        self.also = also
 
 
 class View(Protocol):

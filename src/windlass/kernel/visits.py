@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
+from windlass.kernel.entry import may_begin
+from windlass.kernel.fills import task_input
 from windlass.kernel.nodes import call, choice, fanout, subflow, timer, wait
 from windlass.kernel.routing import fail_scope, skip, succeed
 from windlass.kernel.turn import Turn, Visit
-from windlass.kernel.values import Reader
 from windlass.model.graph import Kind, Node
 from windlass.model.ids import task_id
 from windlass.model.rows import Failure, Task
@@ -58,8 +59,26 @@ def arrive(turn: Turn, visit: Visit) -> Task | None:
     The first to arrive makes the task, pending; the last lets it begin, or skips it if none of
     them fired. Returns the task when it is to be visited now.
     """
-    task_key = task_id(visit.scope, visit.path, 0)
-    task = turn.get(Task, task_key)
+    task = only_edge(turn, visit) if turn.graph.joins[visit.path] == 1 else one_edge(turn, visit)
+    if task is None:
+        return None
+    if not task.edges_fired:
+        skip(turn, turn.make_task(task))
+        return None
+    node = turn.graph.nodes[visit.path]
+    task = replace(task, input=task_input(turn, visit.scope, node))
+    return task if may_begin(turn, task, node) else None
+
+
+def only_edge(turn: Turn, visit: Visit) -> Task:
+    """The task at the end of a single edge: nothing can have made it before, so nobody looks."""
+    fresh = new_task(turn, visit.scope, visit.path, waits=True)
+    return replace(fresh, edges_fired=int(visit.fired))
+
+
+def one_edge(turn: Turn, visit: Visit) -> Task | None:
+    """Count one of several edges in; the task if it was the last of them."""
+    task = turn.get(Task, task_id(visit.scope, visit.path, 0))
     if task is None:
         fresh = new_task(turn, visit.scope, visit.path, waits=True)
         task = turn.make_task(replace(fresh, edges_open=turn.graph.joins[visit.path]))
@@ -71,12 +90,8 @@ def arrive(turn: Turn, visit: Visit) -> Task | None:
     )
     if task.edges_open:
         return None
-    if not task.edges_fired:
-        skip(turn, task)
-        return None
     turn.joined.add(task.id)
-    node = turn.graph.nodes[visit.path]
-    return replace(task, input=Reader(turn, visit.scope, visit.path, None).build(node.input))
+    return task
 
 
 def new_task(turn: Turn, scope: str, path: str, *, waits: bool = False) -> Task:
@@ -98,7 +113,7 @@ def new_task(turn: Turn, scope: str, path: str, *, waits: bool = False) -> Task:
         state=TaskState.PENDING,
         step=step,
         priority=run.priority,
-        input=None if waits else Reader(turn, scope, path, None).build(node.input),
+        input=None if waits else task_input(turn, scope, node),
         made_seq=turn.seq,
         created_at=turn.now,
     )

@@ -1,4 +1,4 @@
-"""What a worker gets with a lease."""
+"""What a worker gets: an attempt with its lease, and what becomes of a task it called for."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import msgspec
 
 from windlass.model.graph import Affinity, Target
 from windlass.model.rows import Json
+from windlass.model.states import TASK_ENDED, TaskState
 
 
 class Assignment(msgspec.Struct, frozen=True):
@@ -25,6 +26,8 @@ class Assignment(msgspec.Struct, frozen=True):
     script: dict[str, Any] | None = None
     worker_id: str = ""
     worker_url: str = ""
+    seq: int = 0
+    """Number of the event that leased it: grows with every change of the run."""
     target: Target | None = None
     affinity: Affinity | None = None
 
@@ -36,3 +39,16 @@ class Assignment(msgspec.Struct, frozen=True):
     @property
     def service(self) -> str:
         return self.queue.partition(":")[2]
+
+
+class Called(msgspec.Struct, frozen=True):
+    """A task that an attempt called for, as it stands; wait for its end if it has not ended."""
+
+    task_id: str
+    state: TaskState
+    output: Json | None = None
+    error: Json | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.state in TASK_ENDED

@@ -163,6 +163,8 @@ class Fill(msgspec.Struct, frozen=True):
 
     path: tuple[Step, ...]
     source: Ref
+    when: Expr | None = None
+    """The condition of the edge that carries it: one that does not fire carries nothing."""
 
 
 class Affinity(msgspec.Struct, frozen=True):
@@ -193,8 +195,12 @@ class Node(msgspec.Struct, frozen=True):
     """JSON Schema (as text) a task's input must meet before it is queued; "" is none."""
     results_schema: str = ""
     """JSON Schema a result must meet to be accepted."""
+    results: dict[str, Any] | None = None
+    """What a result is laid over before it is checked and kept; None leaves it as it came."""
     awaited: bool = False
     """Another task called for it and waits for its result: a failure is that task's to judge."""
+    next: str = ""
+    """The awaited node that a task of this one may call for, as often as it likes."""
     output: Output = Output()
     action: ActionRule = ActionRule()
     retry: Retry = Retry()

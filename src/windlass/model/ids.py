@@ -1,11 +1,14 @@
 """Ids: a run's is time-ordered, everything inside a run is derived from it.
 
 A task id spells its place: `<run>~<node>.<step>` at the top, `<container task>~<node>.<step>` in a
-subflow, `<container task>~<index>` for a branch of a fan-out. An attempt adds `@<number>`. So an
-event that is played twice writes the same rows, and an attempt's id alone leads to its task, its
-scope and its run without a query. All characters are safe in a URL path.
+subflow, `<container task>~<index>` for a branch of a fan-out. A task that waits for all its edges
+is the only one of its node in a scope and has the step 0; one that an attempt called for has a
+digest of the call instead. An attempt adds `@<number>`. So an event that is played twice writes the
+same rows, and an attempt's id alone leads to its task, its scope and its run without a query. All
+characters are safe in a URL path.
 """
 
+from hashlib import blake2b
 from typing import NewType
 from urllib.parse import quote
 
@@ -36,6 +39,16 @@ def task_id(scope: str, node: str, step: int) -> TaskId:
     return TaskId(f"{scope}~{key.replace('~', '%7E')}.{step}")
 
 
+def called_id(scope: str, node: str, attempt: str, request: str) -> TaskId:
+    """A task that an attempt called for: the same request is the same task."""
+    return TaskId(called_prefix(scope, node, attempt) + _digest(request))
+
+
+def called_prefix(scope: str, node: str, attempt: str) -> str:
+    """How the ids of all tasks of a node begin that one attempt called for."""
+    return task_id(scope, node, 0)[:-1] + _digest(attempt)
+
+
 def branch_id(container: str, index: int) -> TaskId:
     return TaskId(f"{container}~{index}")
 
@@ -54,3 +67,7 @@ def run_of(any_id: str) -> RunId:
 
 def scope_of(task: str) -> ScopeId:
     return ScopeId(task.rpartition("~")[0])
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()

@@ -18,6 +18,7 @@ from windlass.worker.keeper import Keeper
 from windlass.worker.leases import Leases
 from windlass.worker.ledger import Ledger
 from windlass.worker.link.executor import ServiceExecutor
+from windlass.worker.link.packages import Packages
 from windlass.worker.link.serve import link_runner
 from windlass.worker.pull import PullLoop
 from windlass.worker.push import PushServer
@@ -77,11 +78,15 @@ async def run_link(worker: Worker, settings: WorkerSettings) -> bool:
     """Work on a live link until a signal."""
     assert settings.link is not None
     services = ServiceExecutor(worker, settings.concurrency)
-    runner = link_runner(settings.link, [services])
-    log.info("worker %s links to %s", settings.id, settings.link.url)
-    with stopped_by_signals(runner.stop):
-        await runner.run(settings.drain_s)
-    await services.close()
+    packages = Packages(settings.link)
+    runner = link_runner(settings.link, [services], packages)
+    log.info("worker %s links to %s", settings.link.worker_id, settings.link.url)
+    try:
+        with stopped_by_signals(runner.stop):
+            await runner.run(settings.drain_s)
+    finally:
+        await services.close()
+        await packages.close()
     return True
 
 

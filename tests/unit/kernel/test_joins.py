@@ -1,6 +1,6 @@
 """Nodes that wait for all their edges: they begin once, with everything there, or are skipped.
 
-No dialect lowers to them yet, so the graphs are built by hand and put where a version's would be.
+The graphs are built by hand and put where a version's would be, so that no dialect is in the way.
 """
 
 from typing import Any

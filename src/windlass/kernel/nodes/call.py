@@ -4,14 +4,17 @@ from typing import Any
 
 import msgspec
 
-from windlass.kernel.placement import ConflictingPins, claimed, place, released
+from windlass.kernel.placement import claimed, place, released
+from windlass.kernel.results import take
 from windlass.kernel.retry import pause_ms
-from windlass.kernel.routing import close, fail, succeed, text_action
+from windlass.kernel.routing import close, fail, skip, succeed, text_action
+from windlass.kernel.scopes import release_called
 from windlass.kernel.turn import Turn, container_of
 from windlass.kernel.values import params_text, parse
 from windlass.model.assignment import Assignment
 from windlass.model.graph import Node, Strategy
 from windlass.model.ids import attempt_id
+from windlass.model.resources import ConflictingPins
 from windlass.model.rows import Attempt, Failure, Json, Task
 from windlass.model.states import AttemptState, TaskState
 from windlass.model.values import is_object
@@ -69,6 +72,7 @@ def claim(
         claimed_at=turn.now,
         timeout_ms=node.timeout_ms,
         script=node.target.script if node.target else None,
+        seq=turn.seq,
         target=node.target,
         affinity=node.affinity,
         worker_id=worker_id,
@@ -76,13 +80,36 @@ def claim(
     )
 
 
-def accept(turn: Turn, task: Task, attempt: Attempt, output: Json, log: str | None) -> None:
-    """Take an attempt's result as the task's: once, under the newest lease."""
-    turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, log=log)
+def accept(
+    turn: Turn,
+    task: Task,
+    attempt: Attempt,
+    output: Json,
+    log: str | None,
+    *,
+    skipped: bool = False,
+) -> bool:
+    """Take an attempt's result as the task's: once, under the newest lease.
+
+    One that does not meet the node's schema is a failure of the attempt, which keeps it; False
+    then. A worker may also say that there was nothing to do: the task's edges do not fire.
+    """
     node = turn.node(task)
+    taken = take(node, output, skipped=skipped)
+    if taken.failure is not None:
+        refused = msgspec.structs.replace(attempt, output=output)
+        attempt_failed(turn, task, refused, taken.failure, log)
+        return False
+    turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, log=log)
     if node.timeout_ms:
         turn.drop_timer(task.id, "timeout")
-    succeed(turn, task, output, result_action(node, output))
+    if node.next:
+        release_called(turn, task, attempt.id)
+    if skipped:
+        skip(turn, task, taken.output)
+    else:
+        succeed(turn, task, taken.output, result_action(node, taken.output))
+    return True
 
 
 def result_action(node: Node, output: Json) -> str:
@@ -109,6 +136,8 @@ def attempt_failed(
     node = turn.node(task)
     if node.timeout_ms:
         turn.drop_timer(task.id, "timeout")
+    if node.next:
+        release_called(turn, task, attempt.id)
     if turn.cancelling:
         turn.move(task, TaskState.CANCELLED, error=failure.json())
         close(turn, task)

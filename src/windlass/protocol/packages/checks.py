@@ -25,29 +25,35 @@ _SHAPE = jsonschema_rs.validator_for(shape.MANIFEST, offline=True)
 
 def read_manifest(data: bytes) -> Manifest:
     """The manifest in `data`; raises DefinitionError with all problems if it has any."""
-    value = _plain(data)
+    manifest, problems = examine(data)
+    if manifest is None or problems:
+        raise DefinitionError(problems[:PROBLEMS_MAX])
+    return manifest
+
+
+def examine(data: bytes) -> tuple[Manifest | None, list[Problem]]:
+    """All that is wrong with a manifest, and as much of it as could be read nevertheless."""
+    try:
+        value = _plain(data)
+    except ValueError as error:
+        return None, [Problem("manifest", str(error))]
     problems = [*_misshapen(value)]
     try:
         manifest = msgspec.convert(_one_form(value), Manifest)
-    except msgspec.ValidationError:
-        assert problems, "the shape lets nothing through that the model does not take"
-    else:
-        # What can be read is checked further, so that its author hears everything at once.
-        problems += _check(manifest)
-        if not problems:
-            return manifest
-    raise DefinitionError(problems[:PROBLEMS_MAX])
+    except msgspec.ValidationError as error:
+        # The shape lets nothing through that the model does not take, so it has said this already.
+        return None, problems or [Problem("manifest", str(error))]
+    return manifest, [*problems, *_check(manifest)]
 
 
 def _plain(data: bytes) -> object:
     if len(data) > BYTES_MAX:
-        reason = f"it has {len(data)} bytes, at most {BYTES_MAX} are read"
-        raise DefinitionError([Problem("manifest", reason)])
+        raise ValueError(f"it has {len(data)} bytes, at most {BYTES_MAX} are read")
     try:
         # A byte order mark is no reason to send an author away.
         return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_unrepeated)
     except (ValueError, RecursionError) as error:
-        raise DefinitionError([Problem("manifest", f"this is not JSON: {error}")]) from error
+        raise ValueError(f"this is not JSON: {error}") from error
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

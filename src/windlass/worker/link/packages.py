@@ -1,36 +1,189 @@
-"""Package commands on the link: install, uninstall, and what is here."""
+"""Packages on the link: commands to install and uninstall, and the handlers that are here."""
 
-from typing import Protocol
+import logging
+from pathlib import Path
+from typing import Any, Literal, cast
 
+import httpx
+import msgspec
+
+from windlass.model.values import is_object
+from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
+from windlass.protocol.packages.errors import PackageError
+from windlass.protocol.packages.signature import Trust
+from windlass.worker.adapters.hosts import Hosts, Invocation, Outcome
+from windlass.worker.adapters.registry import AdapterRegistry
+from windlass.worker.adapters.settings import HostSettings
+from windlass.worker.link.executor import Feedback, Next
+from windlass.worker.link.settings import LinkSettings
+from windlass.worker.packages.manager import PackageManager
+from windlass.worker.packages.settings import PackageSettings
+from windlass.worker.resources.registry import Resources
+from windlass.worker.resources.settings import resource_settings
+
+log = logging.getLogger(__name__)
+
+_STATUSES = {"SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"}
+_FETCH_S = 60.0
 
 
-class Packages(Protocol):
-    """What the link worker needs of whatever keeps its packages."""
+class Packages:
+    """The installed packages of one worker, as commands and as an executor. Belongs to one loop."""
 
-    async def install(self, command: m.PkgInstall) -> m.PkgEvent: ...
+    def __init__(self, settings: LinkSettings) -> None:
+        data = settings.data_dir.absolute()
+        data.mkdir(parents=True, exist_ok=True)
+        self._settings = settings
+        self.registry = AdapterRegistry()
+        self.resources = Resources(resource_settings(data, settings.worker_id))
+        host = HostSettings(data_dir=data, environment=settings.handler_environment)
+        self.hosts = Hosts(self.registry, self.resources, host)
+        self.manager = PackageManager(package_settings_of(settings), self.registry, self.hosts.stop)
 
-    async def uninstall(self, command: m.PkgUninstall) -> list[m.PkgEvent]: ...
+    # Commands
+
+    async def install(self, command: m.PkgInstall) -> m.PkgEvent:
+        try:
+            if not command.url:
+                raise PackageError(codes.PKG_INVALID, "the command names no archive to install")
+            await self.manager.install(
+                command.name, command.version, command.url, command.sha256 or ""
+            )
+        except PackageError as error:
+            log.warning("%s@%s is not installed: %s", command.name, command.version, error)
+            return _event(command, "failed", "install", str(error), code=error.code)
+        return _event(command, "installed", "install", "install-complete")
+
+    async def uninstall(self, command: m.PkgUninstall) -> list[m.PkgEvent]:
+        try:
+            gone = await self.manager.uninstall(command.name, command.version)
+        except PackageError as error:
+            install = m.PkgInstall(name=command.name, version=command.version or "*")
+            return [_event(install, "failed", "uninstall", str(error), code=error.code)]
+        return [
+            _event(
+                m.PkgInstall(name=command.name, version=version),
+                "installed",
+                "uninstall",
+                "uninstall-complete",
+            )
+            for version in gone
+        ]
 
     def release(self, scope: str) -> None:
         """Let go of what a run or session left behind."""
-        ...
+        self.resources.release_scope(scope)
 
+    def stats(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", msgspec.to_builtins(self.resources.stats()))
 
-class NoPackages:
-    """A worker that only hosts services of its own."""
+    # Executing
 
-    async def install(self, command: m.PkgInstall) -> m.PkgEvent:
-        text = "this worker takes no packages; start it with a packages folder"
-        return m.PkgEvent(
-            name=command.name,
-            version=command.version,
-            status="failed",
-            details={"operation": "install", "message": text},
+    def packages(self) -> list[m.PackageField]:
+        return [
+            m.PackageField(name=line.name, version=line.version, status=line.status)
+            for line in self.manager.inventory()
+        ]
+
+    def manifests(self) -> list[m.ManifestField]:
+        return [
+            m.ManifestField(name=line.name, version=line.version, manifest=line.manifest)
+            for line in self.manager.inventory()
+            if line.status == "installed"
+        ]
+
+    def handles(self, dispatch: m.Dispatch) -> bool:
+        name, version = dispatch.package_name, dispatch.package_version
+        return self.registry.entry(name, version, dispatch.node_type) is not None
+
+    async def execute(self, dispatch: m.Dispatch, feedback: Feedback, next_: Next) -> m.Result:
+        constraints = msgspec.to_builtins(dispatch.constraints)
+        invocation = Invocation(
+            run_id=dispatch.run_id,
+            task_id=dispatch.task_id,
+            node_id=dispatch.node_id,
+            node_type=dispatch.node_type,
+            package=dispatch.package_name,
+            version=dispatch.package_version,
+            parameters=await self._parameters(dispatch.parameters),
+            tenant=self._settings.tenant,
+            timeout_ms=dispatch.constraints.timeout_ms or 0,
+            metadata={"concurrency_key": dispatch.concurrency_key, "constraints": constraints},
+            resource_refs=[msgspec.to_builtins(ref) for ref in dispatch.resource_refs or ()],
+            affinity=None if dispatch.affinity is None else msgspec.to_builtins(dispatch.affinity),
+            host_node_id=dispatch.host_node_id,
+            middleware_chain=dispatch.middleware_chain,
+            chain_index=dispatch.chain_index,
         )
+        chained = dispatch.middleware_chain is not None
+        outcome = await self.hosts.call(
+            invocation, feedback=feedback, next_=next_ if chained else None
+        )
+        return result_of(dispatch, outcome)
 
-    async def uninstall(self, command: m.PkgUninstall) -> list[m.PkgEvent]:
-        return []
+    async def _parameters(self, given: msgspec.Raw) -> msgspec.Raw:
+        """Parameters as they came, or fetched where the server left what no frame could carry."""
+        if not bytes(given[:8]).startswith(b'{"$ref"'):
+            return given
+        reference = msgspec.json.decode(given)["$ref"]
+        headers = {"Authorization": f"Bearer {self._settings.token}"}
+        async with httpx.AsyncClient(
+            base_url=self._settings.server, headers=headers, timeout=_FETCH_S, trust_env=False
+        ) as http:
+            answer = await http.get(str(reference["path"]))
+            answer.raise_for_status()
+            return msgspec.Raw(answer.content)
 
-    def release(self, scope: str) -> None:
-        """There is nothing to let go of."""
+    async def close(self) -> None:
+        await self.hosts.close()
+        self.resources.close()
+
+
+def _event(
+    command: m.PkgInstall, status: str, operation: str, text: str, **more: str
+) -> m.PkgEvent:
+    return m.PkgEvent(
+        name=command.name,
+        version=command.version,
+        status=status,
+        details={"operation": operation, "message": text, **more},
+    )
+
+
+def result_of(dispatch: m.Dispatch, outcome: Outcome) -> m.Result:
+    """A handler's outcome as a frame."""
+    status = outcome.status if outcome.status in _STATUSES else "FAILED"
+    error = outcome.error
+    return m.Result(
+        run_id=dispatch.run_id,
+        task_id=dispatch.task_id,
+        status=cast('Literal["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"]', status),
+        result=outcome.result,
+        metadata=outcome.metadata or None,
+        artifacts=[_artifact(item) for item in outcome.artifacts] or None,
+        error=None
+        if error is None
+        else m.ErrorField(
+            code=error.code,
+            message=error.message,
+            remediation=error.remediation,
+            details=error.details if is_object(error.details) else None,
+        ),
+    )
+
+
+def _artifact(item: dict[str, Any]) -> m.Artifact:
+    known = {field: item[field] for field in m.Artifact.__struct_fields__ if field in item}
+    return msgspec.convert(known, m.Artifact)
+
+
+def package_settings_of(settings: LinkSettings) -> PackageSettings:
+    return PackageSettings(
+        root=Path(settings.packages_dir).absolute(),
+        server=settings.server,
+        token=settings.token,
+        trust=Trust(required=settings.require_signature, keys=tuple(settings.trusted_keys)),
+        hooks=tuple(settings.allowed_hooks),
+        site_packages=settings.site_packages,
+    )

@@ -5,7 +5,7 @@ from windlass.protocol.link.envelope import Generation
 from windlass.protocol.link.worker import WorkerLink
 from windlass.worker.link.executor import Executor
 from windlass.worker.link.health import Health
-from windlass.worker.link.packages import NoPackages, Packages
+from windlass.worker.link.packages import Packages
 from windlass.worker.link.runner import LinkRunner, unix_clock
 from windlass.worker.link.settings import LinkSettings, hostname
 from windlass.worker.link.tasks import Tasks
@@ -26,9 +26,10 @@ PAYLOAD_TYPES = (
 
 
 def link_runner(
-    settings: LinkSettings, executors: list[Executor], packages: Packages | None = None
+    settings: LinkSettings, executors: list[Executor], packages: Packages
 ) -> LinkRunner:
-    """Everything a link worker needs, put together."""
+    """Everything a link worker needs, put together; its packages execute beside the others."""
+    executors = [*executors, packages]
     handlers: list[LinkRunner] = []
     tasks = Tasks(
         executors,
@@ -43,8 +44,8 @@ def link_runner(
         handshake_of(settings),
         lambda: register_of(settings, executors),
     )
-    health = Health(settings.data_dir, dict)
-    runner = LinkRunner(settings, link, tasks, packages or NoPackages(), health, unix_clock())
+    health = Health(settings.data_dir, packages.stats)
+    runner = LinkRunner(settings, link, tasks, packages, health, unix_clock())
     handlers.append(runner)
     return runner
 

@@ -33,9 +33,7 @@ class LinkSettings(msgspec.Struct, kw_only=True):
     max_parallel: int = 32
     per_node_limits: dict[str, int] = {}
     runtimes: list[str] = msgspec.field(default_factory=lambda: ["python"])
-    features: list[str] = msgspec.field(
-        default_factory=lambda: ["pkg.install", "pkg.uninstall"]
-    )
+    features: list[str] = msgspec.field(default_factory=lambda: ["pkg.install", "pkg.uninstall"])
     packages_dir: Path = Path(".windlass/packages")
     data_dir: Path = Path(".windlass/data")
     heartbeat_s: float = 30.0
@@ -43,14 +41,14 @@ class LinkSettings(msgspec.Struct, kw_only=True):
     reconnect_first_s: float = 1.0
     reconnect_most_s: float = 30.0
     reconnect_jitter: float = 0.2
-    inline_result_bytes: int = 2 * 1024 * 1024
-    resource_ttl_s: float = 3600.0
-    resource_disk_bytes: int = 0
-    resource_mem_bytes: int = 0
-    resource_gc_s: float = 60.0
     trusted_keys: list[str] = []
+    """Public keys whose packages are taken."""
     require_signature: bool = False
     allowed_hooks: list[str] = []
+    """Install hooks that may run, by their path in the package, or `*`."""
+    site_packages: bool = False
+    """Packages without an environment of their own also see what is installed for the worker."""
+    handler_environment: dict[str, str] = {}
 
     @property
     def server(self) -> str:
@@ -96,11 +94,11 @@ _NAMES: dict[str, tuple[str, type]] = {
     "DATA_DIR": ("data_dir", Path),
     "HEARTBEAT_INTERVAL_SECONDS": ("heartbeat_s", float),
     "HEARTBEAT_JITTER_SECONDS": ("heartbeat_jitter_s", float),
-    "INLINE_RESULT_LIMIT_BYTES": ("inline_result_bytes", int),
-    "RESOURCE_DEFAULT_TTL_SECONDS": ("resource_ttl_s", float),
-    "RESOURCE_MAX_DISK_BYTES": ("resource_disk_bytes", int),
-    "RESOURCE_MAX_MEM_BYTES": ("resource_mem_bytes", int),
-    "RESOURCE_GC_INTERVAL_SECONDS": ("resource_gc_s", float),
+    "TRUSTED_KEYS": ("trusted_keys", list),
+    "REQUIRE_SIGNATURE": ("require_signature", bool),
+    "ALLOWED_HOOKS": ("allowed_hooks", list),
+    "SITE_PACKAGES": ("site_packages", bool),
+    "HANDLER_ENVIRONMENT": ("handler_environment", dict),
 }
 
 
@@ -117,13 +115,14 @@ def from_environment(env: Mapping[str, str] | None = None) -> dict[str, Any]:
 
 def _read(name: str, text: str, kind: type) -> Any:
     try:
-        if kind in (list, dict):
-            value: Any = msgspec.json.decode(text)
-            if type(value) is not kind:
-                raise ValueError(f"not a JSON {kind.__name__}")
-            return value
+        if kind is list:
+            return msgspec.json.decode(text, type=list[str])
+        if kind is dict:
+            return msgspec.json.decode(text, type=dict[str, Any])
+        if kind is bool:
+            return text.lower() in ("1", "true", "yes", "on")
         return kind(text)
-    except (ValueError, msgspec.DecodeError) as error:
+    except (ValueError, msgspec.MsgspecError) as error:
         raise BadRequest(f"{name}={text!r} makes no sense: {error}") from error
 
 

@@ -1,0 +1,25 @@
+"""The `workflow` dialect: nodes from packages, wired port to port, as AstraFlow defines them.
+
+    definition ── resolve(catalog) ──▶ locked ── compile_workflow(definition, locked) ──▶ Graph
+
+Both raise DefinitionError, with every problem they can find at once.
+"""
+
+from windlass.dialects.workflow.draft import Place
+from windlass.dialects.workflow.lower import (
+    compile_workflow,
+    definition_hash,
+    outline,
+    resolve,
+)
+from windlass.dialects.workflow.packages import Catalog, Found
+
+__all__ = [
+    "Catalog",
+    "Found",
+    "Place",
+    "compile_workflow",
+    "definition_hash",
+    "outline",
+    "resolve",
+]

@@ -1,0 +1,96 @@
+"""A whole definition, read: its own graph, its subgraphs, and the versions it asks for."""
+
+import re
+
+from windlass.dialects.flow.fields import Problems
+from windlass.dialects.flow.plain import is_object, under
+from windlass.dialects.workflow.edges import read_wires
+from windlass.dialects.workflow.fields import Exact
+from windlass.dialects.workflow.nodes import read_node
+from windlass.dialects.workflow.shape import Body, Entry, Hint, Source, Subgraph
+
+WORKFLOW_FIELDS = frozenset(
+    {
+        "id",
+        "schemaVersion",
+        "metadata",
+        "nodes",
+        "edges",
+        "tags",
+        "runtimes",
+        "previewImage",
+        "subgraphs",
+        "extensions",
+    }
+)
+SUBGRAPH_FIELDS = frozenset({"id", "definition", "metadata"})
+_SCHEMA_VERSION = re.compile(r"\d{4}-\d{2}")
+
+
+def read_source(definition: object, problems: Problems) -> Source:
+    """Everything a definition says; what is wrong with it is noted."""
+    if definition is None:
+        problems.wrong_type("", definition, "an object")
+    fields = Exact(definition, "", WORKFLOW_FIELDS, problems)
+    version = fields.needed("schemaVersion", 'the year and month of its form, as "2025-10"')
+    if version and not _SCHEMA_VERSION.fullmatch(version):
+        reason = f'"{version:.60}" is not a version of the form of workflows'
+        problems.add(fields.at("schemaVersion"), reason, 'year and month, as "2025-10"')
+    subgraphs: dict[str, Subgraph] = {}
+    hints: list[Hint] = []
+    body = _read_workflow(fields, subgraphs, hints)
+    return Source(body, subgraphs, tuple(hints))
+
+
+def _read_workflow(fields: Exact, subgraphs: dict[str, Subgraph], hints: list[Hint]) -> Body:
+    """One graph; the subgraphs and hints it brings along are added to those known."""
+    fields.uuid("id")
+    fields.mapping("metadata")
+    fields.texts("tags")
+    _read_hints(fields, hints)
+    body = _read_body(fields)
+    for index, item in enumerate(fields.items("subgraphs")):
+        where = under(fields.at("subgraphs"), index)
+        own = Exact(item, where, SUBGRAPH_FIELDS, fields.problems)
+        key = own.needed("id", "containers name a subgraph by its id")
+        if key in subgraphs:
+            reason = f'another subgraph has the id "{key:.60}" too'
+            fields.problems.add(own.at("id"), reason, "give every subgraph an id of its own")
+        label = own.mapping("metadata").get("label")
+        inner = own.within("definition", WORKFLOW_FIELDS)
+        if not own.has("definition"):
+            fields.problems.add(own.at("definition"), "is missing", "give the graph inside")
+            continue
+        text = label if isinstance(label, str) else ""
+        subgraphs[key] = Subgraph(key, text, _read_workflow(inner, subgraphs, hints))
+    return body
+
+
+def _read_body(fields: Exact) -> Body:
+    problems = fields.problems
+    entries: dict[str, Entry] = {}
+    for index, item in enumerate(fields.items("nodes")):
+        where = under(fields.at("nodes"), index)
+        entry = read_node(item, where, problems)
+        if entry is None:
+            continue
+        if entry.id in entries:
+            reason = f'another node has the id "{entry.id}" too'
+            problems.add(under(where, "id"), reason, "give every node an id of its own")
+        entries.setdefault(entry.id, entry)
+    if not fields.items("nodes"):
+        problems.add(fields.at("nodes"), "there are no nodes", "give at least one")
+    wires = read_wires(fields.raw("edges"), fields.at("edges"), problems, ids=True)
+    return Body(fields.where, entries, tuple(wires))
+
+
+def _read_hints(fields: Exact, hints: list[Hint]) -> None:
+    """`runtimes` say which version of a package their workers need at least."""
+    for name, runtime in fields.mapping("runtimes").items():
+        where = under(fields.at("runtimes"), name)
+        given = runtime.get("workerHints") if is_object(runtime) else None
+        if not is_object(given):
+            continue
+        package, version = given.get("package"), given.get("minVersion")
+        if isinstance(package, str) and isinstance(version, str):
+            hints.append(Hint(package, version, under(where, "workerHints")))

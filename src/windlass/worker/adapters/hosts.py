@@ -1,0 +1,228 @@
+"""Runs handlers of installed packages: an invocation in, an outcome out, feedback in between."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from windlass.protocol.packages.errors import PackageError
+from windlass.worker.adapters.hosted import (
+    CANCELLED,
+    FAILURE,
+    TIMEOUT,
+    Hosted,
+    Pending,
+    Stop,
+    ended,
+)
+from windlass.worker.adapters.leasing import leased, normal_artifacts, refs_in
+from windlass.worker.adapters.messages import Call, Done, Fault
+from windlass.worker.adapters.questions import shown
+from windlass.worker.adapters.registry import AdapterRegistry, Place
+from windlass.worker.adapters.settings import HostSettings
+from windlass.worker.resources.handles import Handle
+from windlass.worker.resources.registry import ResourceMissing, Resources
+
+log = logging.getLogger(__name__)
+
+UNKNOWN = "E.CMD.UNKNOWN"
+
+
+class Invocation(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a package's handler."""
+
+    run_id: str
+    task_id: str
+    node_id: str
+    node_type: str
+    package: str
+    version: str
+    parameters: msgspec.Raw = msgspec.Raw(b"{}")
+    tenant: str = "default"
+    timeout_ms: int = 0
+    """Counted from when the handler's host has the call; 0: no limit."""
+    metadata: dict[str, Any] = {}
+    resource_refs: list[dict[str, Any]] = []
+    affinity: dict[str, Any] | None = None
+    host_node_id: str | None = None
+    middleware_chain: list[str] | None = None
+    chain_index: int | None = None
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a call ended; `result` is always a JSON object."""
+
+    status: str
+    result: msgspec.Raw = msgspec.Raw(b"{}")
+    metadata: dict[str, Any] = {}
+    artifacts: list[dict[str, Any]] = []
+    error: Fault | None = None
+    duration_ms: int = 0
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same call may well succeed elsewhere or later: its host was lost."""
+        details = self.error.details if self.error is not None else None
+        return bool(details and details.get("retryable"))
+
+
+class Hosts:
+    """All hosts of a worker. Belongs to one event loop."""
+
+    def __init__(
+        self, registry: AdapterRegistry, resources: Resources, settings: HostSettings
+    ) -> None:
+        self.registry = registry
+        self.resources = resources
+        self._settings = settings
+        self._hosted: dict[tuple[str, str], Hosted] = {}
+        self._loop = asyncio.get_running_loop()
+        self._gc: asyncio.Task[None] | None = None
+        resources.on_evict = self._evicted
+
+    @property
+    def load(self) -> int:
+        """How many calls are under way."""
+        return sum(len(hosted.pending) for hosted in self._hosted.values())
+
+    async def call(
+        self,
+        invocation: Invocation,
+        *,
+        feedback: Callable[[dict[str, Any]], None],
+        next_: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] | None = None,
+    ) -> Outcome:
+        """Run a handler to its end; cancelling this cancels the handler."""
+        started = time.perf_counter()
+        done = await self._ended(invocation, feedback, next_)
+        outcome = await self._outcome(invocation, done)
+        duration_ms = round((time.perf_counter() - started) * 1000)
+        return msgspec.structs.replace(outcome, duration_ms=duration_ms)
+
+    def cancel(self, task_id: str, run_id: str = "") -> bool:
+        """Tell the handlers of a task to stop; false if there are none."""
+        found = False
+        for hosted in self._hosted.values():
+            for pending in hosted.pending:
+                if pending.task_id == task_id and run_id in ("", pending.run_id):
+                    hosted.stop_call(pending, Stop.CANCELLED)
+                    found = True
+        return found
+
+    async def stop(self, package: str, version: str) -> None:
+        """End the host of a package version; its calls fail, and may be tried elsewhere."""
+        hosted = self._hosted.pop((package, version), None)
+        if hosted is not None:
+            await hosted.close(f"{package}@{version} is being removed from this worker")
+
+    async def close(self) -> None:
+        """End every host."""
+        if self._gc is not None:
+            self._gc.cancel()
+        found = list(self._hosted.values())
+        self._hosted.clear()
+        await asyncio.gather(*(hosted.close("the worker is stopping") for hosted in found))
+
+    def pid(self, package: str, version: str) -> int:
+        """The process of a package version; 0 if none runs."""
+        hosted = self._hosted.get((package, version))
+        return hosted.pid if hosted is not None else 0
+
+    async def _ended(
+        self,
+        invocation: Invocation,
+        feedback: Callable[[dict[str, Any]], None],
+        next_: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] | None,
+    ) -> Done:
+        name, version = invocation.package, invocation.version
+        place = self.registry.place(name, version)
+        if place is None or self.registry.entry(name, version, invocation.node_type) is None:
+            text = f'no handler "{invocation.node_type}" of {name}@{version} on this worker'
+            return ended("FAILED", UNKNOWN, text)
+        try:
+            wanted = [*invocation.resource_refs, *refs_in(invocation.parameters)]
+            with leased(self.resources, wanted) as handles:
+                call = _call(invocation, handles, chained=next_ is not None)
+                pending = Pending(invocation.run_id, invocation.task_id, feedback, next_)
+                return await self._run(place, pending, call, invocation.timeout_ms)
+        except ResourceMissing as error:
+            return ended("FAILED", error.code, str(error))
+        except PackageError as error:
+            return ended("FAILED", FAILURE, str(error), {"retryable": True})
+
+    async def _run(self, place: Place, pending: Pending, call: Call, timeout_ms: int) -> Done:
+        hosted = self._hosted.get(place.key)
+        if hosted is None or hosted.place is not place:
+            hosted = self._hosted[place.key] = Hosted(place, self._settings, self.resources)
+        if self._gc is None:
+            self._gc = self._loop.create_task(self._collect())
+        done = await hosted.run(pending, call, timeout_ms)
+        if pending.stop is Stop.TIMEOUT and done.status == "CANCELLED":
+            details = done.error.details if done.error is not None else None
+            return ended("FAILED", TIMEOUT, f"the task ran out of its {timeout_ms} ms", details)
+        return done
+
+    async def _outcome(self, invocation: Invocation, done: Done) -> Outcome:
+        artifacts = normal_artifacts(done.artifacts, self.resources.settings.worker_id)
+        result = done.result
+        if memoryview(result).nbytes > self.resources.settings.inline_limit_bytes:
+            keep = self.resources.keep_result
+            handle = await asyncio.to_thread(
+                keep, invocation.run_id, invocation.task_id, bytes(result)
+            )
+            result = msgspec.Raw(msgspec.json.encode({"resourceRef": handle.ref()}))
+            artifacts.append(handle.artifact(inline=False))
+        return Outcome(
+            status=done.status,
+            result=result,
+            metadata=done.metadata,
+            artifacts=artifacts,
+            error=_error_of(done),
+        )
+
+    def _evicted(self, handle: Handle) -> None:
+        """An object must go from the memory of its host; any thread may say so."""
+        for hosted in list(self._hosted.values()):
+            if hosted.owner == handle.owner:
+                self._loop.call_soon_threadsafe(hosted.evict, handle.resource_id)
+
+    async def _collect(self) -> None:
+        while True:
+            await asyncio.sleep(self.resources.settings.gc_interval_s)
+            try:
+                self.resources.gc()
+            except (OSError, ValueError):
+                log.exception("resources could not be cleaned up; trying again later")
+
+
+def _call(invocation: Invocation, handles: list[Handle], *, chained: bool) -> Call:
+    metadata = invocation.metadata
+    if invocation.affinity is not None:
+        metadata = {**metadata, "affinity": invocation.affinity}
+    return Call(
+        id=0,
+        type=invocation.node_type,
+        run_id=invocation.run_id,
+        task_id=invocation.task_id,
+        node_id=invocation.node_id,
+        tenant=invocation.tenant,
+        params=invocation.parameters,
+        metadata=metadata,
+        resource_refs=invocation.resource_refs,
+        leased=[shown(handle) for handle in handles],
+        host_node_id=invocation.host_node_id,
+        middleware_chain=invocation.middleware_chain,
+        chain_index=invocation.chain_index,
+        next=chained,
+    )
+
+
+def _error_of(done: Done) -> Fault | None:
+    """Whatever did not go well says why, even if its handler did not."""
+    if done.error is not None or done.status in ("SUCCEEDED", "SKIPPED"):
+        return done.error
+    code = CANCELLED if done.status == "CANCELLED" else FAILURE
+    return Fault(code=code, message=f"the handler reported {done.status} and no reason")

@@ -1,0 +1,92 @@
+"""What a worker and its hosts say to each other, as the worker reads and writes it."""
+
+from typing import Any
+
+import msgspec
+
+
+class Open(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="open"):
+    """The first message to a host: which package it is for."""
+
+    package: str
+    version: str
+    folder: str
+    data_dir: str
+    worker_id: str
+    entries: list[Any]
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="call"):
+    """Run a handler."""
+
+    id: int
+    type: str
+    run_id: str
+    task_id: str
+    node_id: str
+    tenant: str
+    params: msgspec.Raw
+    metadata: dict[str, Any]
+    resource_refs: list[Any]
+    leased: list[Any]
+    host_node_id: str | None
+    middleware_chain: list[str] | None
+    chain_index: int | None
+    next: bool
+
+
+class Cancel(msgspec.Struct, frozen=True, tag_field="t", tag="cancel"):
+    id: int
+
+
+class Evict(msgspec.Struct, frozen=True, tag_field="t", tag="evict"):
+    id: str
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="answer"):
+    """What came of a `next`."""
+
+    n: int
+    value: Any | msgspec.UnsetType = msgspec.UNSET
+    error: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class Ready(msgspec.Struct, frozen=True, tag_field="t", tag="ready"):
+    """A host has opened its package."""
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Why a call failed."""
+
+    code: str
+    message: str
+    remediation: str | None = None
+    details: dict[str, Any] | None = None
+
+
+class Done(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="done"):
+    """How a call ended."""
+
+    id: int
+    status: str
+    result: msgspec.Raw
+    metadata: dict[str, Any] = {}
+    artifacts: list[dict[str, Any]] = []
+    error: Fault | None = None
+
+
+class Feedback(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="feedback"):
+    id: int
+    body: dict[str, Any]
+
+
+class Next(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="next"):
+    """A handler asks for the rest of its middleware chain."""
+
+    id: int
+    n: int
+    fields: dict[str, Any]
+
+
+ToHost = Open | Call | Cancel | Evict | Answer
+FromHost = Ready | Done | Feedback | Next

@@ -1,0 +1,150 @@
+"""A run whose parts went on side by side goes on where it failed, each part where it stood."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.workflows import container, edge, node, subgraph, uid, workflow
+from windlass.dialects.workflow import compile_workflow
+from windlass.kernel.events import CancelRequested, RetryRequested, TimerFired
+from windlass.model.errors import Conflict
+from windlass.model.states import RunState, TaskState
+from windlass.testing.played import Played
+
+
+def played(nodes: list[Any], edges: list[Any] | None = None, **fields: Any) -> Played:
+    return Played(compile_workflow(workflow(nodes, edges, **fields)))
+
+
+def retry(run: Played, task: str | None = None, *, descendants: bool = False) -> str:
+    answer: str = run.send(RetryRequested(run.row().id, task, descendants))
+    return answer
+
+
+def drain(run: Played, result: Any = None) -> None:
+    """Let everything that is queued succeed until nothing is."""
+    while run.queued():
+        run.succeed(run.queued()[0].id, result)
+
+
+def diamond() -> Played:
+    nodes = [node(name) for name in ("a", "b", "c", "end")]
+    edges = [
+        edge("a", "b"),
+        edge("a", "c"),
+        edge("b", "end"),
+        edge("c", "end", "out>also"),
+    ]
+    run = played(nodes, edges)
+    run.succeed(run.one(uid("a")).id, {"y": 0})
+    return run
+
+
+def test_a_failed_task_is_done_again_and_the_join_still_counts_right() -> None:
+    run = diamond()
+    run.succeed(run.one(uid("b")).id, {"y": 1})
+    run.fail(run.one(uid("c")).id)
+    assert run.state() is RunState.FAILED
+    assert run.states()[uid("end")] == "cancelled"
+    assert retry(run) == run.one(uid("c")).id
+    assert run.state() is RunState.RUNNING
+    assert run.states()[uid("end")] == "pending"
+    run.succeed(run.one(uid("c")).id, {"y": 2})
+    assert json.loads(run.one(uid("end")).input or "") == {"x": 1, "z": 2}
+    drain(run)
+    assert run.state() is RunState.SUCCEEDED
+    assert (run.row().open, run.row().active, run.row().generation) == (0, 0, 1)
+
+
+def test_what_was_cancelled_with_it_goes_on_too() -> None:
+    run = diamond()
+    run.claim(run.one(uid("b")).id)
+    run.fail(run.one(uid("c")).id)
+    assert run.states()[uid("b")] == "cancelled"
+    retry(run, uid("c"))
+    assert [task.node for task in run.queued()] == [uid("b"), uid("c")]
+    drain(run)
+    assert run.state() is RunState.SUCCEEDED
+
+
+def test_a_cancelled_run_can_go_on_as_well() -> None:
+    run = diamond()
+    run.send(CancelRequested(run.row().id))
+    assert run.state() is RunState.CANCELLED
+    retry(run)
+    drain(run)
+    assert run.state() is RunState.SUCCEEDED
+
+
+def test_containers_around_it_are_opened_again() -> None:
+    inner = subgraph("g", [node("p"), node("q"), node("r")], [edge("p", "r"), edge("q", "r")])
+    nodes = [container("box", "g"), node("side"), node("end")]
+    edges = [edge("box", "end", ">"), edge("side", "end")]
+    run = played(nodes, edges, subgraphs=[inner])
+    run.succeed(run.one(f"{uid('box')}/{uid('p')}").id)
+    run.fail(run.one(f"{uid('box')}/{uid('q')}").id)
+    assert run.state() is RunState.FAILED
+    retry(run)
+    assert run.one(uid("box")).state is TaskState.RUNNING
+    drain(run)
+    assert run.state() is RunState.SUCCEEDED
+    assert all(task.open == 0 for task in run.tasks())
+
+
+def test_a_container_that_ran_out_of_time_gets_it_again() -> None:
+    box = container("box", "g", inside={"timeoutSeconds": 1})
+    run = played([box], subgraphs=[subgraph("g", [node("p")])])
+    run.now += 1000
+    run.send(TimerFired(f"{run.one(uid('box')).id}!timeout", run.row().id))
+    assert run.state() is RunState.FAILED
+    retry(run)
+    drain(run)
+    assert run.state() is RunState.SUCCEEDED
+
+
+def test_a_loop_goes_on_in_the_iteration_that_failed() -> None:
+    box = container("box", "g", inside={"loop": {"enabled": True, "maxIterations": 3}})
+    run = played([box], subgraphs=[subgraph("g", [node("p")])])
+    run.succeed(run.queued()[0].id)
+    run.fail(run.queued()[0].id)
+    retry(run)
+    drain(run)
+    assert run.state() is RunState.SUCCEEDED
+    assert len(run.tasks(f"{uid('box')}/body")) == 3
+
+
+def test_a_middleware_is_retried_and_calls_anew() -> None:
+    run = played([node("host", middlewares=[node("m", id="m")])])
+    outer = run.one(f"{uid('host')}/m")
+    called = run.call_next(outer.id, "r")
+    run.fail(called.task_id)
+    run.fail(outer.id)
+    assert retry(run) == outer.id
+    assert [task.id for task in run.queued()] == [outer.id]
+    again = run.call_next(outer.id, "r")
+    assert again.task_id != called.task_id
+    run.succeed(again.task_id)
+    run.succeed(outer.id)
+    assert run.state() is RunState.SUCCEEDED
+
+
+def test_what_is_refused_says_why() -> None:
+    run = diamond()
+    with pytest.raises(Conflict, match="retry it once it has ended"):
+        retry(run)
+    drain(run)
+    with pytest.raises(Conflict, match="no failed task"):
+        retry(run)
+    with pytest.raises(Conflict, match="not failed"):
+        retry(run, uid("a"))
+    with pytest.raises(Conflict, match="cannot be redone in part yet"):
+        retry(run, uid("a"), descendants=True)
+
+
+def test_a_task_that_could_not_begin_would_fail_again() -> None:
+    takes = {"parameters": {"type": "object", "properties": {"x": {"type": "integer"}}}}
+    run = played([node("a"), node("b", schema=takes)], [edge("a", "b")])
+    run.succeed(run.one(uid("a")).id, {"y": "no"})
+    with pytest.raises(Conflict, match="would fail again"):
+        retry(run)
