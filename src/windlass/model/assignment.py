@@ -9,6 +9,15 @@ from windlass.model.rows import Json
 from windlass.model.states import TASK_ENDED, TaskState
 
 
+class Chain(msgspec.Struct, frozen=True):
+    """Where an attempt stands in a chain of middlewares."""
+
+    host: str
+    """The id of the node the chain leads to."""
+    middlewares: tuple[str, ...]
+    index: int
+
+
 class Assignment(msgspec.Struct, frozen=True):
     """Everything a worker needs to do one attempt."""
 
@@ -30,6 +39,7 @@ class Assignment(msgspec.Struct, frozen=True):
     """Number of the event that leased it: grows with every change of the run."""
     target: Target | None = None
     affinity: Affinity | None = None
+    chain: Chain | None = None
 
     @property
     def transport(self) -> str:

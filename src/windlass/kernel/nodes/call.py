@@ -11,8 +11,8 @@ from windlass.kernel.routing import close, fail, skip, succeed, text_action
 from windlass.kernel.scopes import release_called
 from windlass.kernel.turn import Turn, container_of
 from windlass.kernel.values import params_text, parse
-from windlass.model.assignment import Assignment
-from windlass.model.graph import Node, Strategy
+from windlass.model.assignment import Assignment, Chain
+from windlass.model.graph import Graph, Node, Strategy
 from windlass.model.ids import attempt_id
 from windlass.model.resources import ConflictingPins
 from windlass.model.rows import Attempt, Failure, Json, Task
@@ -75,9 +75,22 @@ def claim(
         seq=turn.seq,
         target=node.target,
         affinity=node.affinity,
+        chain=chain_of(turn.graph, node) if node.next or node.awaited else None,
         worker_id=worker_id,
         worker_url=worker_url,
     )
+
+
+def chain_of(graph: Graph, node: Node) -> Chain:
+    """The chain of middlewares a node belongs to: from the first of its scope along `next`."""
+    scope = node.scope_path
+    path, chain = graph.starts[scope][0], list[str]()
+    while graph.nodes[path].next:
+        chain.append(path)
+        path = graph.nodes[path].next
+    index = chain.index(node.path) if node.path in chain else len(chain)
+    middlewares = tuple(link.rpartition("/")[2] for link in chain)
+    return Chain(scope.rpartition("/")[2], middlewares, index)
 
 
 def accept(

@@ -29,7 +29,11 @@ class Installs:
 
     def unserved(self, queues: set[str]) -> None:
         """Tasks were queued that nobody here waits for; see whether a package is missing."""
-        if not self._pending and any(queue.startswith("link:") for queue in queues):
+        if any(queue.startswith("link:") for queue in queues):
+            self.look_soon()
+
+    def look_soon(self) -> None:
+        if not self._pending:
             task = asyncio.ensure_future(self._look_soon())
             self._pending.add(task)
             task.add_done_callback(self._pending.discard)

@@ -28,6 +28,9 @@ def dispatch_of(assignment: Assignment, generation: Generation) -> m.Dispatch:
     package = bool(target is not None and target.package)
     node = assignment.node.rpartition("/")[2]
     affinity = assignment.affinity
+    chain = assignment.chain
+    if chain is not None and chain.index == len(chain.middlewares):
+        node = chain.host
     return m.Dispatch(
         run_id=assignment.run_id,
         task_id=assignment.attempt_id,
@@ -46,6 +49,9 @@ def dispatch_of(assignment: Assignment, generation: Generation) -> m.Dispatch:
             mode="preferred" if affinity.preferred else "sticky",
             expires_at=iso(assignment.claimed_at + affinity.ttl_ms),
         ),
+        host_node_id=chain.host if chain is not None else None,
+        middleware_chain=list(chain.middlewares) if chain is not None else None,
+        chain_index=chain.index if chain is not None else None,
     )
 
 

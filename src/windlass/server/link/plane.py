@@ -82,6 +82,8 @@ class LinkPlane:
         for held in inherited:
             session.inherit(held)
         await self.note(session)
+        # Tasks may have waited for somebody who installs what they need.
+        self.installs.look_soon()
         return session
 
     async def _inheritance(self, session: Session, old: Session | None) -> list[Held]:

@@ -132,11 +132,12 @@ class Hosted:
 
     def stop_call(self, pending: Pending, reason: Stop) -> None:
         """Tell a handler to stop, and stop waiting for it after a while."""
-        if pending.stop is not None or pending.done.done():
+        if pending.stop is not None:
             return
         pending.stop = reason
         if pending in self._waiting:
             pending.end(ended("CANCELLED", CANCELLED, "cancelled before its host was there"))
+        if pending.id not in self._pending:
             return
         if self._process is not None:
             self._process.send(Cancel(pending.id))

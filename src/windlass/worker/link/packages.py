@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 _STATUSES = {"SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"}
 _FETCH_S = 60.0
+_REFERENCE = b'{"$ref"'
 
 
 class Packages:
@@ -124,7 +125,7 @@ class Packages:
 
     async def _parameters(self, given: msgspec.Raw) -> msgspec.Raw:
         """Parameters as they came, or fetched where the server left what no frame could carry."""
-        if not bytes(given[:8]).startswith(b'{"$ref"'):
+        if memoryview(given)[: len(_REFERENCE)] != _REFERENCE:
             return given
         reference = msgspec.json.decode(given)["$ref"]
         headers = {"Authorization": f"Bearer {self._settings.token}"}

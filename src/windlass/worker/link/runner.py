@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import random
+import secrets
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
+from windlass.model.values import is_object
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import FRAME_BYTES_MAX, Refused
 from windlass.protocol.link.worker import Arrived, Event, Ordered, Ready, Turned, WorkerLink
@@ -32,6 +34,10 @@ log = logging.getLogger(__name__)
 ACCEPT_S = 10.0
 """How long the server may take to accept a session."""
 _OUTAGES = (OSError, ConnectionClosed, InvalidHandshake, TimeoutError, Refused)
+
+
+class NextFailed(Exception):
+    """What a middleware called for did not succeed."""
 
 
 class LinkRunner:
@@ -56,7 +62,7 @@ class LinkRunner:
         """What the server has not said it has, by task."""
         self._frames: dict[str, str] = {}
         """Envelope id of a frame under way → the task it reports."""
-        self._calls: dict[str, tuple[m.NextRequest, str, asyncio.Future[dict[str, Any]]]] = {}
+        self._calls: dict[str, tuple[m.NextRequest, str, asyncio.Future[m.NextResponse]]] = {}
         self._write = asyncio.Event()
         self._stopping = asyncio.Event()
         self._all_settled = asyncio.Event()
@@ -263,34 +269,49 @@ class LinkRunner:
     # Chains
 
     def _next(self, running: Running) -> Next:
+        dispatch = running.dispatch
+        index = dispatch.chain_index or 0
+        chain = dispatch.middleware_chain or []
+
         async def ask(given: dict[str, Any]) -> dict[str, Any]:
-            dispatch = running.dispatch
-            request = msgspec.convert(
-                {
-                    **given,
-                    "runId": dispatch.run_id,
-                    "nodeId": dispatch.host_node_id or dispatch.node_id,
-                },
-                m.NextRequest,
+            request = m.NextRequest(
+                request_id=secrets.token_hex(16),
+                run_id=dispatch.run_id,
+                node_id=dispatch.host_node_id or dispatch.node_id,
+                middleware_id=chain[index] if index < len(chain) else dispatch.node_id,
+                chain_index=index,
+                host_ctx=given.get("host_ctx") or None,
+                middleware_ctx=given.get("middleware_ctx") or None,
+                payload=given.get("payload") or None,
+                timeout_ms=given.get("timeout_ms"),
             )
-            answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-            self._calls[request.request_id] = (request, dispatch.task_id, answer)
-            if self._link.ready:
-                self._link.send(request, self._clock(), corr=dispatch.task_id)
-                self._write.set()
-            running.parked += 1
-            try:
-                return await answer
-            finally:
-                running.parked -= 1
-                self._calls.pop(request.request_id, None)
+            return await self._call_next(running, request)
 
         return ask
+
+    async def _call_next(self, running: Running, request: m.NextRequest) -> dict[str, Any]:
+        """Wait for the rest of a chain; meanwhile the task takes no slot."""
+        answer: asyncio.Future[m.NextResponse] = asyncio.get_running_loop().create_future()
+        task_id = running.dispatch.task_id
+        self._calls[request.request_id] = (request, task_id, answer)
+        if self._link.ready:
+            self._link.send(request, self._clock(), corr=task_id)
+            self._write.set()
+        running.parked += 1
+        try:
+            response = await answer
+        finally:
+            running.parked -= 1
+            self._calls.pop(request.request_id, None)
+        if response.error is not None:
+            raise NextFailed(f"{response.error.code}: {response.error.message}")
+        found: Any = msgspec.json.decode(response.result) if response.result is not None else {}
+        return found if is_object(found) else {"value": found}
 
     def _answered(self, response: m.NextResponse) -> None:
         call = self._calls.get(response.request_id)
         if call is not None and not call[2].done():
-            call[2].set_result(msgspec.to_builtins(response))
+            call[2].set_result(response)
 
     # Packages
 

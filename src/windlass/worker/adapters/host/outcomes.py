@@ -27,7 +27,8 @@ def returned(value: object) -> dict[str, Any]:
     if status is None:
         known = ", ".join(sorted(set(_STATUSES.values())))
         return failure(f'the handler returned the status "{named[:60]}"; known are {known}')
-    metadata, artifacts = given.get("metadata") or {}, list(given.get("artifacts") or ())
+    metadata: object = given.get("metadata") or {}
+    artifacts = list(given.get("artifacts") or ())
     if not _is_object(metadata) or not all(_is_object(item) for item in artifacts):
         return failure("the handler returned metadata that is no dict, or artifacts that are none")
     outcome: dict[str, Any] = {
