@@ -56,7 +56,7 @@ class Engine:
         self.graphs = Graphs(store, on_load=self.handlers.learn_graph)
         self.advance = Advance(store, self.graphs, self.settings.limits)
         self.recent: dict[str, tuple[int, Any]] = {}
-        """Workflows published a moment ago, by their digest, with when to look again."""
+        """Requests checked a moment ago, by their digest, with when to check again."""
         self.outlines: dict[str, Any] = {}
         """Where the nodes of workflows went in their graphs, by version."""
         self.feed = Feed()

@@ -18,6 +18,8 @@ class Handlers:
     def __init__(self) -> None:
         self._known: defaultdict[str, set[str]] = defaultdict(set)
         self._manifests: dict[str, dict[str, Any]] = {}
+        self.count = 0
+        """How many handlers are known: what was derived from them holds until it grows."""
         self.on_new: list[Callable[[str], None]] = []
         """Told of each package of which a new handler became known."""
 
@@ -40,6 +42,7 @@ class Handlers:
         new = set(handlers) - known
         if new:
             known |= new
+            self.count += len(new)
             for tell in self.on_new:
                 tell(package)
 

@@ -42,11 +42,6 @@ async def publish_workflow(
 
     A draft may name packages nobody has yet; it cannot run.
     """
-    digest = definition_hash(definition)
-    known = engine.recent.get(digest)
-    if not draft and known is not None and known[0] > engine.store.now():
-        recent: PublishedWorkflow = known[1]
-        return recent
     names = packages_named(definition)
     locked: object = None
     if not draft:
@@ -54,14 +49,12 @@ async def publish_workflow(
     compile_workflow(definition, locked)
     assert is_object(definition)
     lock = None if locked is None else encode(locked)
+    digest = definition_hash(definition)
     version_id = str(uuid5(_NAMES, f"{digest}:{lock}:{draft}"))
     for last in (*(False,) * _PUBLISH_TRIES, True):
         try:
             target, created = await _publish(engine, definition, version_id, lock, draft=draft)
-            published = PublishedWorkflow(target, digest, created)
-            if not draft:
-                _remember(engine, msgspec.structs.replace(published, created=False))
-            return published
+            return PublishedWorkflow(target, digest, created)
         except (Conflict, Unavailable):
             # Somebody published to the same workflow at the same moment; look again.
             if last:
@@ -69,11 +62,11 @@ async def publish_workflow(
     raise AssertionError("unreachable")
 
 
-def _remember(engine: Engine, published: PublishedWorkflow) -> None:
+def remember(engine: Engine, digest: str, value: object) -> None:
     """For a moment the same text need not be checked again, though packages may come and go."""
     if len(engine.recent) >= _RECENT_MAX:
         engine.recent.clear()
-    engine.recent[published.hash] = (engine.store.now() + _RECENT_MS, published)
+    engine.recent[digest] = (engine.store.now() + _RECENT_MS, value)
 
 
 async def _publish(

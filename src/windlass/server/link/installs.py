@@ -4,6 +4,8 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from windlass.engine import packages, workers
 from windlass.model.errors import Unavailable
 from windlass.protocol.link import messages as m
@@ -112,7 +114,6 @@ class Installs:
         if not removed:
             field = m.PackageField(name=event.name, version=event.version, status=event.status)
             kept.append(field)
-        register.packages = kept
-        session.ask()
+        session.registered(msgspec.structs.replace(register, packages=kept))
         for tell in self._plane.on_package:
             tell(session, event)

@@ -19,6 +19,7 @@ class Profile:
         self.worker_id = worker_id
         self.register = register
         self.heartbeat: m.Heartbeat | None = None
+        self._known: tuple[int, m.Register, tuple[str, ...]] | None = None
 
     @property
     def max_parallel(self) -> int:
@@ -60,6 +61,12 @@ class Profile:
 
     def queues(self, handlers: Handlers) -> tuple[str, ...]:
         """Where its work waits: in its own queues first. Plain services queue like pulled work."""
+        known = self._known
+        if known is None or known[0] != handlers.count or known[1] is not self.register:
+            known = self._known = (handlers.count, self.register, self._queues(handlers))
+        return known[2]
+
+    def _queues(self, handlers: Handlers) -> tuple[str, ...]:
         services = self.services(handlers)
         own = f"{SERVICES_PACKAGE}@"
         plain = [s for p in self.packages if p.startswith(own) for s in handlers.of(p)]

@@ -1,6 +1,7 @@
 """Runs that bring their workflow along, and how they stand node by node."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -41,29 +42,57 @@ class WorkflowBody(Wire, frozen=True, kw_only=True):
     tags: dict[str, Any] | None = None
 
 
+class Ready(msgspec.Struct, frozen=True):
+    """A request that was read and checked: what to start, and under which tags."""
+
+    published: workflows.PublishedWorkflow
+    client_id: str
+    tags: str
+    priority: int
+
+
 async def start(request: Request, engine: Engine, body: bytes) -> Response:
     """Start a run of the workflow in the body."""
-    given = parse_json(body, WorkflowBody)
-    if not given.client_id:
-        raise BadRequest("clientId says whose run it is; it may not be empty")
     key = request.headers.get("idempotency-key", "")
     if len(key) > _KEY_MAX:
         raise BadRequest(f"an Idempotency-Key has at most {_KEY_MAX} characters")
+    ready = await read_request(engine, body)
+    started = await runs.start_run(
+        engine,
+        ready.published.target,
+        "{}",
+        key=key,
+        tags=ready.tags,
+        priority=ready.priority,
+        request=f"{ready.published.hash} {ready.client_id}",
+    )
+    headers = {"Location": f"/api/v1/runs/{started.run.id}"}
+    return reply(run_ref(started.run), 202, headers)
+
+
+async def read_request(engine: Engine, body: bytes) -> Ready:
+    """Read and check a request. The same bytes a moment later need no second look."""
+    digest = sha256(body).hexdigest()
+    known = engine.recent.get(digest)
+    if known is not None and known[0] > engine.store.now():
+        recent: Ready = known[1]
+        return recent
+    given = parse_json(body, WorkflowBody)
+    if not given.client_id:
+        raise BadRequest("clientId says whose run it is; it may not be empty")
     workflows.check_is_workflow(given.workflow)
     await workflows.check_pins(engine, given.workflow)
     published = await workflows.publish_workflow(engine, given.workflow)
     tags = {**(given.tags or {}), "clientId": given.client_id, "definitionHash": published.hash}
-    started = await runs.start_run(
-        engine,
-        published.target,
-        "{}",
-        key=key,
+    ready = Ready(
+        published=published,
+        client_id=given.client_id,
         tags=msgspec.json.encode(tags).decode(),
         priority=given.priority,
-        request=f"{published.hash} {given.client_id}",
     )
-    headers = {"Location": f"/api/v1/runs/{started.run.id}"}
-    return reply(run_ref(started.run), 202, headers)
+    if b"resourceRef" not in body:  # whoever keeps a resource may be gone by then
+        workflows.remember(engine, digest, ready)
+    return ready
 
 
 def is_workflow_run(run: Run) -> bool:
