@@ -76,6 +76,7 @@ check: setup ## Check format, lint, types, imports, tidiness and generated pages
 	$(BIN)/python tools/tidy.py
 	$(BIN)/python tools/diagrams.py --check
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/python tools/schemas.py --check
 
 format: setup ## Format the code and apply safe fixes
 	$(BIN)/ruff check --fix-only .

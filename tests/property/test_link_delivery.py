@@ -1,5 +1,6 @@
 """Whatever a network does to frames, each arrives once, in order, and its effect is known."""
 
+import contextlib
 import random
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.unit.protocol.test_link import dispatch, pair, result
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import Generation
+from windlass.protocol.link.envelope import Generation, Refused
 from windlass.protocol.link.server import Arrived as AtServer
 from windlass.protocol.link.server import ServerLink
 from windlass.protocol.link.worker import Arrived, Ordered, WorkerLink
@@ -123,12 +124,8 @@ def handle(
 @given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
 def test_no_bytes_whatever_do_more_than_end_the_connection(frame: bytes) -> None:
     _, server = pair(Generation.SECOND)
-    try:
-        events = server.receive(frame, 0)
-    except Exception as error:
-        assert type(error).__name__ == "Refused"
-    else:
-        assert events == []
+    with contextlib.suppress(Refused):
+        assert server.receive(frame, 0) == []
 
 
 @settings(max_examples=200, deadline=None)

@@ -20,7 +20,9 @@ Json = dict[str, Any]
 
 
 def worker_of(server: LinkServer, kind: type[Independent] = SecondGeneration, **more: Any) -> Any:
-    return kind(server.url, more.pop("name", "hostile"), DEMO, token=more.pop("token", TOKEN), **more)
+    return kind(
+        server.url, more.pop("name", "hostile"), DEMO, token=more.pop("token", TOKEN), **more
+    )
 
 
 async def first_words(worker: Any, frame: Json | str) -> tuple[list[Json], int, str]:
@@ -200,6 +202,7 @@ async def test_a_result_from_a_worker_that_does_not_hold_the_task_changes_nothin
 async def test_a_forged_or_foreign_session_token_is_refused(server: LinkServer) -> None:
     async with connected(worker_of(server)) as worker:
         session = worker.session  # type: ignore[attr-defined]
+        resume: Json = {}
         for token in ("x", "x.y", session["session_token"][:-3] + "abc"):
             resume = {"session_id": session["session_id"], "session_token": token}
             answers, _, _ = await first_words(worker, worker.envelope("control.resume", resume))

@@ -1,7 +1,10 @@
 """Both ends of the link, spoken to by hand."""
 
+import json
+from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import msgspec
 import pytest
 
@@ -207,3 +210,24 @@ def test_a_session_token_is_ours_or_refused() -> None:
             read_token(b"k", bad, 100.0)
     with pytest.raises(Refused, match="expired"):
         read_token(b"k", token, 101.0 + TTL_S)
+
+
+@pytest.mark.parametrize("generation", list(Generation))
+def test_what_both_ends_say_is_what_the_published_schemas_allow(generation: Generation) -> None:
+    worker, server = pair(generation)
+    said: list[bytes] = []
+    worker.connected(0)
+    said += worker.take(0)
+    server.send(dispatch(), 1, id_="d", corr="t@1")
+    server.send(m.PkgInstall(name="demo", version="1.0.0", url="http://x", sha256="0"), 1)
+    said += server.take(1)
+    worker.channel = pair(generation)[0].channel
+    worker.send(result(), 2, corr="t@1", request=True)
+    worker.beat(m.Heartbeat(healthy=True, metrics={"inflight": 0}), 2)
+    said += worker.take(2)
+    assert len(said) >= 5
+    folder = Path(__file__).parents[3] / "schemas" / "link" / str(int(generation))
+    for frame in said:
+        found = msgspec.json.decode(frame)
+        schema = json.loads((folder / f"{found['type']}.json").read_text())
+        jsonschema_rs.validate(schema, found)

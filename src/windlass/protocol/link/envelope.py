@@ -34,7 +34,7 @@ class Refused(Exception):
 
 class Sender(msgspec.Struct, forbid_unknown_fields=True):
     role: Literal["scheduler", "worker"]
-    id: str
+    id: m.Name
 
 
 class AckRequest(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
@@ -45,13 +45,13 @@ class AckRequest(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True)
 class Envelope(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
     """What every frame is wrapped in."""
 
-    type: str
-    id: str
+    type: m.Name
+    id: m.Name
     ts: str
     corr: str | None = None
-    seq: int | None = None
-    session_seq: int | None = None
-    tenant: str
+    seq: m.Count | None = None
+    session_seq: m.Count | None = None
+    tenant: m.Name
     sender: Sender
     ack: AckRequest | None = None
     flags: list[str] | None = None
@@ -140,8 +140,6 @@ def decode(frame: str | bytes) -> Envelope:
         envelope = _decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(codes.INVALID, f"not an envelope: {error}", fatal=True) from error
-    if not (envelope.type and envelope.id and envelope.tenant and envelope.sender.id):
-        raise Refused(codes.INVALID, "type, id, tenant and sender.id may not be empty", fatal=True)
     return envelope
 
 

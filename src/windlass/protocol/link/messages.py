@@ -5,9 +5,14 @@ The generations differ in the names of their frames (see `envelope`) and in what
 Unknown fields are refused, as the published schemas say, except where a payload is meant to grow.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
+
+Positive = Annotated[int, Meta(ge=1)]
+Count = Annotated[int, Meta(ge=0)]
+Name = Annotated[str, Meta(min_length=1)]
 
 
 class Message(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
@@ -38,14 +43,14 @@ class WorkerField(Message):
 
 
 class Handshake(Message):
-    protocol: int
+    protocol: Positive
     auth: AuthField
     worker: WorkerField
 
 
 class Concurrency(Message):
-    max_parallel: int
-    per_node_limits: dict[str, int] | None = None
+    max_parallel: Positive
+    per_node_limits: dict[str, Positive] | None = None
 
 
 class Capabilities(Message):
@@ -57,8 +62,8 @@ class Capabilities(Message):
 class PackageField(Message):
     """One version of a package a worker has, lacks or failed to install."""
 
-    name: str
-    version: str
+    name: Name
+    version: Name
     status: str
 
 
@@ -89,7 +94,7 @@ class Accept(Message):
 class Resume(Message):
     session_id: str
     session_token: str
-    last_seen_seq: int | None = None
+    last_seen_seq: Count | None = None
 
 
 class Reset(Message):
@@ -118,9 +123,9 @@ class Ack(Message):
     ok: bool | None = None
     for_: str | None = msgspec.field(default=None, name="for")
     info: Any = None
-    ack_seq: int | None = None
-    ack_bitmap: int | None = None
-    recv_window: int | None = None
+    ack_seq: Count | None = None
+    ack_bitmap: Count | None = None
+    recv_window: Positive | None = None
 
 
 # Work
@@ -149,12 +154,12 @@ class AffinityField(Message):
 
 
 class Constraints(Message):
-    timeout_ms: int | None = None
+    timeout_ms: Positive | None = None
 
 
 class Dispatch(Message):
-    run_id: str
-    task_id: str
+    run_id: Name
+    task_id: Name
     node_id: str
     node_type: str
     package_name: str
@@ -167,7 +172,7 @@ class Dispatch(Message):
     affinity: AffinityField | None = None
     host_node_id: str | None = None
     middleware_chain: list[str] | None = None
-    chain_index: int | None = None
+    chain_index: Count | None = None
 
 
 class Artifact(Message):
@@ -177,7 +182,7 @@ class Artifact(Message):
     type: str
     worker_id: str | None = None
     worker_name: str | None = None
-    size_bytes: int | None = None
+    size_bytes: Count | None = None
     inline: bool | None = None
     expires_at: str | None = None
     metadata: dict[str, Any] | None = None
@@ -193,8 +198,8 @@ class ErrorField(Message):
 class Result(Message):
     """How a task ended."""
 
-    run_id: str
-    task_id: str
+    run_id: Name
+    task_id: Name
     status: Literal["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"]
     result: msgspec.Raw
     duration_ms: int | None = None
@@ -233,10 +238,10 @@ class Chunk(Message):
 
 
 class Feedback(Message):
-    run_id: str
-    task_id: str
+    run_id: Name
+    task_id: Name
     stage: str | None = None
-    progress: float | None = None
+    progress: Annotated[float, Meta(ge=0, le=1)] | None = None
     message: str | None = None
     metrics: dict[str, float] | None = None
     metadata: dict[str, Any] | None = None
@@ -250,7 +255,7 @@ class NextRequest(Message, rename="camel"):
     run_id: str
     node_id: str
     middleware_id: str
-    chain_index: int | None = None
+    chain_index: Count | None = None
     host_ctx: dict[str, Any] | None = None
     middleware_ctx: dict[str, Any] | None = None
     payload: dict[str, Any] | None = None
@@ -312,8 +317,8 @@ class PkgCatalog(Message):
 
 
 class Cancel(Message):
-    run_id: str
-    task_id: str
+    run_id: Name
+    task_id: Name
     reason: str | None = None
 
 

@@ -128,10 +128,18 @@ class Manifest(Part, frozen=True, kw_only=True):
         return next(iter([*both, *capable, *by_runtime]), None)
 
     def entry(self, node_type: str) -> Entry | None:
-        """What runs a type of node; nothing if the package has no such node."""
-        node = self.node(node_type)
-        adapter = None if node is None else self.adapter_of(node)
-        return None if node is None or adapter is None else _entry(node, adapter)
+        """What runs a type of node: one the package describes, or one an adapter is capable of."""
+        node = self.node(node_type) or Node(type=node_type)
+        adapter = self.adapter_of(node)
+        return None if adapter is None else _entry(node, adapter)
+
+    def handlers(self) -> list[Entry]:
+        """Everything that can be called: the nodes, and what adapters say they are capable of."""
+        described = {node.type for node in self.nodes}
+        able = [kind for adapter in self.adapters for kind in adapter.capabilities]
+        more = dict.fromkeys(kind for kind in able if kind not in described)
+        found = [self.entry(kind) for kind in more]
+        return [*self.entries(), *(entry for entry in found if entry is not None)]
 
     def entries(self) -> list[Entry]:
         """What runs each node, in the order of the manifest."""
