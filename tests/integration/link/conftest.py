@@ -1,7 +1,7 @@
 """A server for workers on the link, and a client that starts workflows on it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -89,3 +89,10 @@ async def connected(worker: Independent) -> AsyncIterator[Independent]:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await worker.close()
+
+
+async def until(condition: Callable[[], Any], timeout_s: float = 10) -> None:
+    """Wait for something a worker or server does on its own."""
+    async with asyncio.timeout(timeout_s):
+        while not condition():  # noqa: ASYNC110  it happens in another process
+            await asyncio.sleep(0.01)

@@ -8,7 +8,7 @@ import httpx
 import pytest
 import websockets
 
-from tests.integration.link.conftest import TOKEN, LinkServer, connected
+from tests.integration.link.conftest import TOKEN, LinkServer, connected, until
 from tests.integration.link.independent import FirstGeneration, Independent, SecondGeneration
 from tests.integration.link.workflows import chain
 from windlass.testing.processes import ServerProcess, started
@@ -20,9 +20,8 @@ Json = dict[str, Any]
 
 
 def worker_of(server: LinkServer, kind: type[Independent] = SecondGeneration, **more: Any) -> Any:
-    return kind(
-        server.url, more.pop("name", "hostile"), DEMO, token=more.pop("token", TOKEN), **more
-    )
+    name, packages = more.pop("name", "hostile"), more.pop("packages", DEMO)
+    return kind(server.url, name, packages, token=more.pop("token", TOKEN), **more)
 
 
 async def first_words(worker: Any, frame: Json | str) -> tuple[list[Json], int, str]:
@@ -35,9 +34,9 @@ async def first_words(worker: Any, frame: Json | str) -> tuple[list[Json], int, 
                 while True:
                     answers.append(json.loads(await socket.recv()))
         except websockets.ConnectionClosed as closed:
-            assert closed.rcvd is not None
-            return answers, closed.rcvd.code, closed.rcvd.reason
-    raise AssertionError("unreachable")
+            word = closed.rcvd
+    assert word is not None
+    return answers, word.code, word.reason
 
 
 def hello(worker: Any, **auth: Any) -> Json:
@@ -117,9 +116,7 @@ async def test_a_huge_frame_closes_the_connection_and_nothing_else(server: LinkS
         worker = worker_of(server)
         async with connected(worker):
             await worker.socket.send("x" * 2_000_000)
-            async with asyncio.timeout(5):
-                while worker.accepts < 2:
-                    await asyncio.sleep(0.01)  # it was cut off, and came back
+            await until(lambda: worker.accepts == 2)  # it was cut off, and came back
         run = await server.wait(await server.start(chain("after", "demo.a")))
         assert run["status"] == "succeeded"
         assert honest.executed
@@ -141,9 +138,7 @@ async def test_a_frame_under_another_name_ends_the_connection(
     async with connected(worker_of(server)) as worker:
         beat = worker.envelope("control.heartbeat", {"healthy": True, "metrics": {"inflight": 0}})
         await worker.send({**beat, **change})
-        async with asyncio.timeout(5):
-            while worker.accepts < 2:  # type: ignore[attr-defined]
-                await asyncio.sleep(0.01)
+        await until(lambda: worker.accepts == 2)  # type: ignore[attr-defined]
 
 
 async def test_an_unknown_frame_is_refused_and_the_session_goes_on(server: LinkServer) -> None:
@@ -176,15 +171,10 @@ async def test_a_result_from_a_worker_that_does_not_hold_the_task_changes_nothin
 
     async with (
         connected(worker_of(server, name="holder", handler=held)),
-        connected(worker_of(server, name="thief", max_parallel=1)) as thief,
+        connected(worker_of(server, name="thief", packages=[("other", "1.0.0")])) as thief,
     ):
-        thief.packages.clear()
         run_id = await server.start(chain("stolen", "demo.a"))
-        async with asyncio.timeout(10):
-            while not seen and not thief.executed:
-                await asyncio.sleep(0.01)
-        if not seen:
-            pytest.skip("the thief was given the task, which makes it the holder")
+        await until(lambda: seen)
         forged = {
             "run_id": run_id,
             "task_id": seen[0]["task_id"],

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.link.conftest import LEASE_S, TOKEN, LinkServer, connected
+from tests.integration.link.conftest import LEASE_S, TOKEN, LinkServer, connected, until
 from tests.integration.link.independent import (
     Faults,
     FirstGeneration,
@@ -225,9 +225,3 @@ async def test_a_violation_of_concurrency_means_later_not_failed(server: LinkSer
     assert isinstance(worker, Busy)
     assert worker.refused == 1
     assert run["nodes"][0]["taskId"].endswith("@2")
-
-
-async def until(condition: Any, timeout_s: float = 10) -> None:
-    async with asyncio.timeout(timeout_s):
-        while not condition():
-            await asyncio.sleep(0.01)
