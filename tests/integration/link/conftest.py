@@ -57,13 +57,19 @@ class LinkServer:
 
 
 @pytest.fixture
-def link_process(tmp_path: Path) -> Iterator[ServerProcess]:
+def lease_s() -> float:
+    """How long leases are; a test that needs longer ones says so by a parameter of this name."""
+    return LEASE_S
+
+
+@pytest.fixture
+def link_process(tmp_path: Path, lease_s: float) -> Iterator[ServerProcess]:
     process = ServerProcess(
         f"sqlite:///{tmp_path / 'windlass.db'}",
         "--admin-token",
         TOKEN,
         "--lease-s",
-        str(LEASE_S),
+        str(lease_s),
         log=tmp_path / "server.log",
     )
     with started(process):

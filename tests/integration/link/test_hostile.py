@@ -27,6 +27,7 @@ def worker_of(server: LinkServer, kind: type[Independent] = SecondGeneration, **
 async def first_words(worker: Any, frame: Json | str) -> tuple[list[Json], int, str]:
     """What the server answers to a first frame, and how it closes."""
     answers: list[Json] = []
+    word: Any = None
     async with websockets.connect(worker.url) as socket:
         await socket.send(frame if isinstance(frame, str) else json.dumps(frame))
         try:

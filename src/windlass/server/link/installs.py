@@ -57,7 +57,11 @@ class Installs:
                     wanted.add(row["queue"].split(":")[1])
             if not wanted:
                 return
-            alive = await workers.live_workers(self._plane.engine, transport="link")
+            alive = [
+                worker
+                for worker in await workers.live_workers(self._plane.engine, transport="link")
+                if not self._plane.is_cut_off(worker.id)
+            ]
             for package in sorted(wanted):
                 if not any(workers.serves(worker, package) for worker in alive):
                     await self._install(package)

@@ -197,10 +197,19 @@ class LinkPlane:
                 session.flush()
             elif session.connected:
                 present.append(session)
-            elif silent > self.attempts.lease_s + limit:
+            elif not session.given_up and now - session.cut_at > self.attempts.lease_s:
+                # Its leases are gone; what only waits for it need not wait any longer.
+                session.given_up = True
+                await workers.leave(self.engine, session.worker_id)
+            elif now - session.cut_at > self.attempts.lease_s + limit:
                 self._forget(session)
         for session in present:
             await self.note(session)
+
+    def is_cut_off(self, worker_id: str) -> bool:
+        """Whether a worker was connected here and is not any more."""
+        session = self.sessions.get(worker_id)
+        return session is not None and not session.connected
 
     def _forget(self, session: Session) -> None:
         if self.sessions.get(session.worker_id) is session:

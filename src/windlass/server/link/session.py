@@ -54,6 +54,10 @@ class Session:
         self.profile = Profile(self.worker_id, register)
         self.reports = Reports(self)
         self.heard_at = plane.clock()
+        self.cut_at = 0.0
+        """When it lost its connection."""
+        self.given_up = False
+        """It has been without one for so long that others were told."""
         self.draining = False
         self.base_url = ""
         """How the worker reaches this server over HTTP."""
@@ -336,6 +340,8 @@ class Session:
     def disconnected(self) -> None:
         """Nothing can be sent for now; what was not yet sent goes back at once."""
         self.wake = None
+        self.cut_at = self.plane.clock()
+        self.given_up = False
         self._withdraw()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
