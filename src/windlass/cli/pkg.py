@@ -126,7 +126,13 @@ def verify(file: Path, keys: tuple[str, ...], as_json: bool) -> None:
 @click.argument("source", metavar="FILE|DIR", type=FILE)
 @click.argument("node_type")
 @click.option("--params", default="{}", help="Parameters as a JSON object, or @FILE.")
-@click.option("--timeout-s", type=click.FloatRange(min=0), default=60.0, show_default=True)
+@click.option(
+    "--timeout-s",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    help="Seconds the handler is given.",
+)
 @click.option("--allow-hooks", is_flag=True, help="Let the package's install hooks run.")
 @json_option
 def try_one(

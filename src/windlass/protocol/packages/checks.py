@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, TypeGuard
+from typing import Any
 
 import jsonschema_rs
 import msgspec
@@ -11,6 +11,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from windlass.model.errors import DefinitionError, Problem
+from windlass.model.values import is_object
 from windlass.protocol.packages import shape
 from windlass.protocol.packages.digest import is_digest
 from windlass.protocol.packages.manifest import Manifest, Node
@@ -68,16 +69,12 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _one_form(value: object) -> object:
     """Resources may be a list, or an object that holds the list beside its defaults."""
-    if not _is_object(value):
+    if not is_object(value):
         return value
     resources = value.get("resources")
-    if not _is_object(resources):
+    if not is_object(resources):
         return value
     return {**value, "resources": resources.get("files", [])}
-
-
-def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    return isinstance(value, dict)
 
 
 def _misshapen(value: object) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.model.values import DEPTH_MAX, depth_of
 from windlass.protocol.packages.errors import PackageError
 from windlass.worker.adapters.hosted import (
     CANCELLED,
@@ -80,7 +81,8 @@ class Hosts:
         self._settings = settings
         self._hosted: dict[tuple[str, str], Hosted] = {}
         self._loop = asyncio.get_running_loop()
-        self._gc: asyncio.Task[None] | None = None
+        self._closed = False
+        self._gc = self._loop.create_task(self._collect())
         resources.on_evict = self._evicted
 
     @property
@@ -120,8 +122,8 @@ class Hosts:
 
     async def close(self) -> None:
         """End every host."""
-        if self._gc is not None:
-            self._gc.cancel()
+        self._closed = True
+        self._gc.cancel()
         found = list(self._hosted.values())
         self._hosted.clear()
         await asyncio.gather(*(hosted.close("the worker is stopping") for hosted in found))
@@ -137,11 +139,15 @@ class Hosts:
         feedback: Callable[[dict[str, Any]], None],
         next_: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] | None,
     ) -> Done:
+        if self._closed:
+            return ended("FAILED", FAILURE, "the worker is stopping", {"retryable": True})
         name, version = invocation.package, invocation.version
         place = self.registry.place(name, version)
         if place is None or self.registry.entry(name, version, invocation.node_type) is None:
             text = f'no handler "{invocation.node_type}" of {name}@{version} on this worker'
             return ended("FAILED", UNKNOWN, text)
+        if depth_of(bytes(invocation.parameters)) > DEPTH_MAX:
+            return ended("FAILED", FAILURE, f"the parameters are nested deeper than {DEPTH_MAX}")
         try:
             wanted = [*invocation.resource_refs, *refs_in(invocation.parameters)]
             with leased(self.resources, wanted) as handles:
@@ -157,8 +163,6 @@ class Hosts:
         hosted = self._hosted.get(place.key)
         if hosted is None or hosted.place is not place:
             hosted = self._hosted[place.key] = Hosted(place, self._settings, self.resources)
-        if self._gc is None:
-            self._gc = self._loop.create_task(self._collect())
         done = await hosted.run(pending, call, timeout_ms)
         if pending.stop is Stop.TIMEOUT and done.status == "CANCELLED":
             details = done.error.details if done.error is not None else None

@@ -3,10 +3,11 @@
 import logging
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 
+from windlass.model.values import is_list, is_object
 from windlass.worker.resources.handles import Handle
 from windlass.worker.resources.registry import ResourceMissing, Resources
 
@@ -36,12 +37,12 @@ def refs_in(parameters: msgspec.Raw) -> list[dict[str, Any]]:
     stack: list[object] = [msgspec.json.decode(parameters)]
     while stack:
         value = stack.pop()
-        if _is_object(value):
+        if is_object(value):
             ref = value.get("resourceRef")
-            if _is_object(ref):
+            if is_object(ref):
                 found.append(ref)
             stack.extend(item for key, item in value.items() if key != "resourceRef")
-        elif _is_list(value):
+        elif is_list(value):
             stack.extend(value)
     return found
 
@@ -77,11 +78,3 @@ def normal_artifacts(artifacts: list[dict[str, Any]], worker_id: str) -> list[di
         else:
             log.warning("an artifact without id or type is left out: %s", given)
     return found
-
-
-def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    return isinstance(value, dict)
-
-
-def _is_list(value: object) -> TypeGuard[list[object]]:
-    return isinstance(value, list)

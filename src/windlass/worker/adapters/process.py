@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import signal
 import socket
 from collections.abc import Callable
@@ -25,6 +26,8 @@ START = Path(host.__file__).with_name("start.py")
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(FromHost)
+_END = re.compile(rb'\{"t":"done","id":(\d+),')
+"""How hosts begin the message that ends a call."""
 
 
 def command_of(place: Place) -> list[str]:
@@ -40,21 +43,11 @@ def _is_our_own(place: Place) -> bool:
 
 def _unreadable(body: bytes, error: Exception) -> Done | None:
     """The end of a call whose end we cannot read: it has ended all the same."""
-    try:
-        end = msgspec.json.decode(body, type=_End)
-    except msgspec.MsgspecError:
-        return None
-    if end.t != "done":
+    found = _END.match(body)
+    if found is None:
         return None
     fault = Fault(code="E.RUNNER.FAILURE", message=f"the outcome cannot be read: {error}")
-    return Done(id=end.id, status="FAILED", result=msgspec.Raw(b"{}"), error=fault)
-
-
-class _End(msgspec.Struct):
-    """As little of a message as it takes to know which call it is about."""
-
-    t: str
-    id: int
+    return Done(id=int(found[1]), status="FAILED", result=msgspec.Raw(b"{}"), error=fault)
 
 
 class _Pipe(asyncio.Protocol):
@@ -123,7 +116,7 @@ class HostProcess:
         numbers = [theirs[0].fileno(), theirs[1].fileno(), life_read]
         names = ("--link", "--ask", "--life")
         options = [word for pair in zip(names, map(str, numbers), strict=True) for word in pair]
-        home = self._settings.data_dir / "hosts" / "-".join(self.place.key)
+        home = self._settings.data_dir.absolute() / "hosts" / "-".join(self.place.key)
         home.mkdir(parents=True, exist_ok=True)
         try:
             self._process = await asyncio.create_subprocess_exec(
@@ -187,13 +180,13 @@ class HostProcess:
 
     def _say_hello(self, worker_id: str) -> None:
         name, version = self.place.key
-        entries: list[Any] = msgspec.to_builtins(self.place.manifest.entries())
+        entries: list[Any] = msgspec.to_builtins(self.place.manifest.handlers())
         self.send(
             Open(
                 package=name,
                 version=version,
                 folder=str(self.place.folder),
-                data_dir=str(self._settings.data_dir),
+                data_dir=str(self._settings.data_dir.absolute()),
                 worker_id=worker_id,
                 entries=entries,
             )
@@ -228,7 +221,7 @@ class HostProcess:
     def _received(self, body: bytes) -> None:
         try:
             message = _decoder.decode(body)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             log.warning("a host sent something unreadable: %s", error)
             message = _unreadable(body, error)
             if message is None:

@@ -32,7 +32,7 @@ class AdapterRegistry:
     def add(self, place: Place) -> None:
         self.remove(*place.key)
         self._places[place.key] = place
-        for entry in place.manifest.entries():
+        for entry in place.manifest.handlers():
             self._entries[*place.key, entry.type] = entry
 
     def remove(self, package: str, version: str) -> None:

@@ -36,7 +36,7 @@ def fetch(
         else:
             found = _copy(path, out, limit)
     if sha256 and found != plain(sha256):
-        raise invalid(f"{source} has the SHA-256 {found}, not {plain(sha256)}")
+        raise invalid(f"{without_secrets(source)} has the SHA-256 {found}, not {plain(sha256)}")
     return found
 
 
@@ -59,6 +59,14 @@ def origin(url: str) -> tuple[str, str, int]:
     return parts.scheme, (parts.hostname or "").lower(), port
 
 
+def without_secrets(source: str) -> str:
+    """A source as messages and receipts show it: passwords and signed queries stay here."""
+    parts = urlsplit(source)
+    if parts.scheme not in ("http", "https"):
+        return source
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
 def _copy(path: Path, out: BinaryIO, limit: int) -> str:
     try:
         if path.stat().st_size > limit:
@@ -74,6 +82,7 @@ def _copy(path: Path, out: BinaryIO, limit: int) -> str:
 def _download(
     url: str, out: BinaryIO, settings: PackageSettings, limit: int, stop: threading.Event
 ) -> str:
+    shown = without_secrets(url)
     headers: dict[str, str] = {}
     if settings.server and settings.token and origin(url) == origin(settings.server):
         # httpx takes it off again when a redirect leads to somebody else.
@@ -93,17 +102,17 @@ def _download(
             for chunk in answer.iter_bytes(CHUNK_BYTES):
                 size += len(chunk)
                 if size > limit:
-                    raise invalid(f"{url} sends more than {limit} bytes")
+                    raise invalid(f"{shown} sends more than {limit} bytes")
                 if time.monotonic() > end:
-                    text = f"{url} takes more than {settings.download_s:g} s"
+                    text = f"{shown} takes more than {settings.download_s:g} s"
                     raise PackageError(UNAVAILABLE, text)
                 if stop.is_set():
                     raise Interrupted
                 found.update(chunk)
                 out.write(chunk)
     except httpx.HTTPStatusError as error:
-        text = f"{url} answers {error.response.status_code}"
+        text = f"{shown} answers {error.response.status_code}"
         raise PackageError(UNAVAILABLE, text) from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise PackageError(UNAVAILABLE, f"{url} cannot be fetched: {error}") from error
+        raise PackageError(UNAVAILABLE, f"{shown} cannot be fetched: {error}") from error
     return found.hexdigest()

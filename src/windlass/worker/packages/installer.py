@@ -36,7 +36,7 @@ from windlass.protocol.packages.versions import is_version
 from windlass.worker.adapters.process import command_of
 from windlass.worker.adapters.settings import clean_environment
 from windlass.worker.packages.commands import run
-from windlass.worker.packages.download import fetch
+from windlass.worker.packages.download import fetch, without_secrets
 from windlass.worker.packages.environment import check_python, make_environment
 from windlass.worker.packages.files import (
     check_resources,
@@ -150,7 +150,7 @@ class Installer:
             signature=verdict.status,
             signed_by=verdict.signed_by,
             installed_at=datetime.now(UTC).isoformat(timespec="seconds"),
-            source=source.partition("?")[0],  # what follows may be a secret
+            source=without_secrets(source),
         )
         write_receipt(folder, receipt)
         self._load(read_installed(folder), stop)
