@@ -17,7 +17,7 @@ COMMANDS = {
     "run": (f"{HOME}.run:run", "Start, follow and steer runs."),
     "why": (f"{HOME}.run:why", "Say in one line what a run waits for."),
     "inbox": (f"{HOME}.inbox:inbox", "Answer what waits for a person."),
-    "pkg": (f"{HOME}.pkg:pkg", "Make packages of nodes, sign them and try them."),
+    "pkg": (f"{HOME}.pkg:pkg", "Make, publish and install packages of nodes."),
     "token": (f"{HOME}.token:token", "Make and revoke API tokens."),
     "db": (f"{HOME}.server:db", "Prepare a database."),
     "bench": (f"{HOME}.server:bench", "Measure throughput and latency."),

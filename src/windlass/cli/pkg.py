@@ -1,4 +1,4 @@
-"""`windlass pkg`: make packages of nodes, sign them, try them."""
+"""`windlass pkg`: make packages of nodes, sign them, try them; the rest is in `pkg_repository`."""
 
 import io
 import json
@@ -13,6 +13,7 @@ import click
 from windlass.cli import output
 from windlass.cli.api import json_option
 from windlass.cli.packing import pack
+from windlass.cli.pkg_repository import VERBS
 from windlass.cli.pkg_starter import files
 from windlass.model.errors import BadRequest, DefinitionError
 from windlass.protocol.packages import signature as signatures
@@ -27,7 +28,11 @@ NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.group()
 def pkg() -> None:
-    """Make packages of nodes, sign them and try them."""
+    """Make packages of nodes, sign, try and publish them, and have workers install them."""
+
+
+for verb in VERBS:
+    pkg.add_command(verb)
 
 
 @pkg.command()

@@ -12,8 +12,10 @@ from windlass.client.shapes import (
     AttemptInfo,
     BulkDone,
     CheckpointInfo,
+    CommandInfo,
     EventInfo,
     FlowInfo,
+    PackageInfo,
     Page,
     Published,
     Redone,
@@ -213,6 +215,47 @@ def reject(checkpoint_id: str, *, note: str = "") -> Call[Ignored]:
 
 def workers(*, limit: int = 100, cursor: str | int = "") -> Call[Page[WorkerInfo]]:
     return Call("GET", f"{API}/workers", Page[WorkerInfo], _listing(limit, cursor))
+
+
+def command(worker_id: str, type_: str, **fields: str) -> Call[CommandInfo]:
+    """Send a command to a worker on the link: drain, undrain, pkg.install, pkg.uninstall."""
+    return _post(
+        f"{API}/workers/{_part(worker_id)}/commands", CommandInfo, {"type": type_} | fields
+    )
+
+
+def rebind(run_id: str, worker_id: str | None = None) -> Call[Ignored]:
+    """Send what a run has waiting for its worker to another one, or to any other."""
+    body = {"workerId": worker_id} if worker_id else {}
+    return _post(f"{API}/scheduler/runs/{_part(run_id)}/rebind", Ignored, body)
+
+
+def publish_package(archive: bytes) -> Call[PackageInfo]:
+    """Publish a package's archive; the same one again changes nothing."""
+    path = f"{API}/published-packages"
+    return Call("POST", path, PackageInfo, body=archive, content_type="application/zip")
+
+
+def packages(q: str = "", *, limit: int = 50, cursor: str | int = "") -> Call[Page[PackageInfo]]:
+    return Call("GET", f"{API}/packages", Page[PackageInfo], _listing(limit, cursor, q=q))
+
+
+def package(name: str, version: str = "") -> Call[PackageInfo]:
+    """A package with its manifest; the newest version unless one is named."""
+    query: dict[str, str | int] = {"version": version} if version else {}
+    return Call("GET", f"{API}/packages/{_part(name)}", PackageInfo, query)
+
+
+def set_package_status(name: str, version: str, status: str) -> Call[PackageInfo]:
+    """Deprecate a version, yank it, or make it active again."""
+    path = f"{API}/published-packages/{_part(name)}/versions/{_part(version)}"
+    return Call("PATCH", path, PackageInfo, body=encode({"status": status}))
+
+
+def set_package_tag(name: str, tag: str, version: str) -> Call[PackageInfo]:
+    """Let a tag point at a version; `latest` is what is taken where none is named."""
+    path = f"{API}/published-packages/{_part(name)}/tags/{_part(tag)}"
+    return Call("PUT", path, PackageInfo, body=encode({"version": version}))
 
 
 def create_token(name: str, role: str, *, expires_in_s: int | None = None) -> Call[TokenInfo]:

@@ -177,6 +177,34 @@ class WorkerInfo(Shape, frozen=True, kw_only=True):
     seen_at: int | None = None
     registered_at: int | None = None
     held: int = 0
+    packages: list[dict[str, Any]] = []
+
+
+class PackageInfo(Shape, frozen=True, kw_only=True):
+    """A package, and (asked for by name) one of its versions."""
+
+    name: str
+    description: str = ""
+    versions: list[str] = []
+    latest_version: str | None = None
+    default_version: str | None = None
+    dist_tags: dict[str, str] = {}
+    visibility: str = ""
+    state: str = ""
+    version: str = ""
+    status: str = ""
+    manifest: dict[str, Any] = {}
+    archive_sha256: str = ""
+    archive_size_bytes: int = 0
+    signer: str = ""
+
+
+class CommandInfo(Shape, frozen=True, kw_only=True):
+    """A command a worker was sent."""
+
+    command_id: str
+    worker_id: str = ""
+    accepted_at: str = ""
 
 
 class Redone(Shape, frozen=True, kw_only=True):

@@ -10,13 +10,15 @@ from windlass.client.settings import ClientSettings
 from windlass.client.sse import Follow
 from windlass.model.errors import Unavailable, WindlassError
 
+ACCEPT = "application/vnd.windlass+json, application/json"
+"""Our own shape first: runs of workflows have another one besides."""
 ANSWER_S = 30.0
 STREAM_SILENCE_S = 60.0
 """Servers send something on a quiet stream now and then; longer silence is a dead connection."""
 
 
 def headers_for(settings: ClientSettings) -> dict[str, str]:
-    headers = {"User-Agent": f"windlass/{__version__}", "Accept": "application/json"}
+    headers = {"User-Agent": f"windlass/{__version__}", "Accept": ACCEPT}
     if settings.token:
         headers["Authorization"] = f"Bearer {settings.token}"
     return headers

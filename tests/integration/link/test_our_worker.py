@@ -56,6 +56,12 @@ def build(folder: Path, out: Path) -> Path:
     return out
 
 
+def cli(server: LinkServer, *args: str) -> str:
+    """What a command says on its standard output."""
+    command = [sys.executable, "-m", "windlass", *args, "--server", server.url, "--token", TOKEN]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
 async def publish(server: LinkServer, archive: Path) -> Json:
     content = await asyncio.to_thread(archive.read_bytes)
     answer = await server.http.post(
@@ -160,18 +166,33 @@ async def test_a_bad_version_is_rolled_back_while_the_good_one_keeps_serving(
         assert bad["status"] == "failed"
         assert "bad release" in bad["error"]["message"]
         assert (await server.wait(await server.start(echoes("v1"))))["status"] == "succeeded"
-        command = {"type": "pkg.uninstall", "name": "text_tools", "version": "2.0.0"}
-        answer = await server.http.post("/api/v1/workers/w1/commands", json=command)
-        assert answer.status_code == 202, answer.text
-        yanked = await server.http.patch(
-            "/api/v1/published-packages/text_tools/versions/2.0.0", json={"status": "yanked"}
-        )
-        assert yanked.status_code == 200
+        said = await asyncio.to_thread(cli, server, "pkg", "rollback", "text_tools")
+        assert said.splitlines() == [
+            "yanked text_tools@2.0.0",
+            "latest is text_tools@1.0.0",
+            "w1 is to remove text_tools@2.0.0",
+        ]
         folder = tmp_path / "w1" / "packages" / "text_tools"
         await until(lambda: not (folder / "2.0.0").exists())
         assert (await server.wait(await server.start(echoes("v1"))))["status"] == "succeeded"
         body = {"workflow": echoes("again", "2.0.0"), "clientId": "tests"}
         assert (await server.http.post("/api/v1/runs", json=body)).status_code == 422
+
+
+async def test_a_package_is_published_and_installed_by_commands(
+    server: LinkServer, tmp_path: Path, text_tools: Path
+) -> None:
+    assert cli(server, "pkg", "publish", str(text_tools)) == "text_tools@1.0.0\n"
+    assert cli(server, "pkg", "publish", str(text_tools)) == "text_tools@1.0.0\n"
+    async with working(server, OurWorker(server, tmp_path, "w1")):
+        said = await asyncio.to_thread(cli, server, "pkg", "install", "text_tools")
+        assert said == "w1 is to install text_tools@1.0.0\n"
+        folder = tmp_path / "w1" / "packages" / "text_tools"
+        await until(lambda: (folder / "1.0.0" / "manifest.json").exists())
+        listed = json.loads(await asyncio.to_thread(cli, server, "pkg", "ls", "--json"))
+        assert listed["items"][0]["versions"] == ["1.0.0"]
+        await asyncio.to_thread(cli, server, "pkg", "uninstall", "text_tools", "1.0.0")
+        await until(lambda: not (folder / "1.0.0").exists())
 
 
 async def test_a_killed_workers_task_runs_again_elsewhere_within_the_lease(
