@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from windlass.testing.bench.aged import age
+from windlass.testing.bench.packages import w8
 from windlass.testing.bench.served import WORKLOADS as SERVED
 from windlass.testing.bench.served import served
 from windlass.testing.servers import PostgresServer
@@ -20,7 +21,7 @@ class Case(NamedTuple):
 
     name: str
     mode: str
-    """`embedded` or `served`."""
+    """`embedded`, `served` (a pull worker) or `linked` (a worker on the link)."""
     store: str
     workload: str
     figure: str
@@ -54,6 +55,13 @@ def cases(*, quick: bool) -> list[Case]:
             Case("W3 100,000", mode, store, "w3", "seconds", w3_large, (100_000,)),
             Case("W4 idle", mode, store, "w4", "rss_mib", 120),
         ]
+    for store in STORES:
+        found += [
+            Case("W1", "linked", store, "w1", "tasks_s", 2000),
+            Case("W2", "linked", store, "w2", "p50_ms", 14),
+            Case("W8 packages", "linked", store, "w8", "tasks_s", 1500),
+        ]
+    found.append(Case("W8 idle", "linked", "sqlite", "w8", "p50_ms", 10, (50,)))
     found += [Case("W5 kill -9", "served", store, "w5", "seconds", 15) for store in STORES]
     found += [Case("W6 10,000 people", "embedded", s, "w6", "answer_s", 60) for s in STORES]
     found += [
@@ -97,7 +105,8 @@ def _embedded(db: str, case: Case) -> dict[str, float]:
 
 
 async def _served(db: str, case: Case, folder: Path) -> dict[str, float]:
-    workload: Any = SERVED[case.workload]
-    async with served(db, folder) as system:
+    workload: Any = {**SERVED, "w8": w8}[case.workload]
+    transport = "link" if case.mode == "linked" else "pull"
+    async with served(db, folder, transport=transport) as system:
         figures: dict[str, float] = await workload(system, *case.numbers)
     return figures

@@ -1,4 +1,4 @@
-"""Served mode: a server process, a pull worker process and this client, over loopback HTTP."""
+"""Served and linked mode: a server process, a worker process and this client, over loopback."""
 
 import asyncio
 import time
@@ -21,23 +21,29 @@ _CLIENTS = 32
 class Served:
     """The processes of one measurement."""
 
-    def __init__(self, db: str, folder: Path, lease_s: float = 5.0) -> None:
+    def __init__(
+        self, db: str, folder: Path, lease_s: float = 5.0, transport: str = "pull"
+    ) -> None:
         log = folder / "served.log"
+        links = ("--packages-dir", str(folder / "packages"), "--data-dir", str(folder / "data"))
         self.server = ServerProcess(db, "--no-auth", "--lease-s", str(lease_s), log=log)
         self.worker: Process = worker_process(
             "windlass.testing.bench.services:worker",
             self.server.url,
-            "pull",
+            transport,
             "--concurrency",
             "256",
+            *(links if transport == "link" else ()),
             log=log,
         )
         self._idle: list[Connection] = []
 
     async def call(self, method: str, path: str, body: Any = None) -> Any:
         """One request on a kept connection; a general client would be measured along."""
+        return await self.send(method, path, b"" if body is None else msgspec.json.encode(body))
+
+    async def send(self, method: str, path: str, data: bytes) -> Any:
         connection = self._idle.pop() if self._idle else Connection(self.server.url)
-        data = b"" if body is None else msgspec.json.encode(body)
         answer = await connection.request(method, path, data, 120)
         self._idle.append(connection)
         if answer.status >= 300:
@@ -81,8 +87,10 @@ class Served:
 
 
 @asynccontextmanager
-async def served(db: str, folder: Path, lease_s: float = 5.0) -> AsyncGenerator[Served]:
-    system = Served(db, folder, lease_s)
+async def served(
+    db: str, folder: Path, lease_s: float = 5.0, transport: str = "pull"
+) -> AsyncGenerator[Served]:
+    system = Served(db, folder, lease_s, transport)
     async with AsyncExitStack() as stack:
         stack.enter_context(system.server)
         stack.enter_context(system.worker)
