@@ -6,7 +6,10 @@ import random
 class Backoff:
     """The next pause; `reset` after a success."""
 
-    def __init__(self, first_s: float = 0.1, most_s: float = 2.0) -> None:
+    def __init__(
+        self, first_s: float = 0.1, most_s: float = 2.0, random_: random.Random | None = None
+    ) -> None:
+        self._random = random_ or random.Random()
         self._first_s = first_s
         self._most_s = most_s
         self._next_s = first_s
@@ -17,4 +20,4 @@ class Backoff:
     def pause_s(self) -> float:
         pause = self._next_s
         self._next_s = min(self._most_s, pause * 2)
-        return pause * random.uniform(0.5, 1.0)
+        return pause * self._random.uniform(0.5, 1.0)

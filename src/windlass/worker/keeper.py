@@ -80,8 +80,7 @@ class Keeper:
     def beat(self) -> None:
         """Renew everything that is held, and tell handlers what the server says of them."""
         asked_at = self._clock()
-        ids = self._leases.ids()
-        message = Exchange(services=self._services, renew=ids, load=self._load())
+        ids, message = self.question()
         try:
             reply = self._server.exchange(message, self._timeout_s(asked_at))
             if not reply.known:
@@ -89,11 +88,21 @@ class Keeper:
         except WindlassError as error:
             self._failed(error)
         else:
-            self._heard(reply, ids, asked_at)
+            self.heard(reply, ids, asked_at)
+        self.expire()
+
+    def question(self) -> tuple[list[str], Exchange]:
+        """What is held now, and the message that asks to keep it."""
+        ids = self._leases.ids()
+        return ids, Exchange(services=self._services, renew=ids, load=self._load())
+
+    def expire(self) -> None:
+        """Stop what can no longer be relied on."""
         for attempt_id in self._leases.expire():
             log.warning("attempt %s: its lease could not be renewed, so it is stopped", attempt_id)
 
-    def _heard(self, reply: Reply, ids: list[str], asked_at: float) -> None:
+    def heard(self, reply: Reply, ids: list[str], asked_at: float) -> None:
+        """Tell handlers what the server says of what they hold."""
         if self._down:
             log.info("the server answers again")
         self._down = False

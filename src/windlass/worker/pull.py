@@ -9,6 +9,7 @@ that restarts; attempts stay leased meanwhile through the keeper.
 
 import asyncio
 import logging
+import random
 import time
 from collections.abc import Callable
 
@@ -44,7 +45,9 @@ class PullLoop:
         ledger: Ledger,
         keeper: Keeper,
         clock: Callable[[], float] = time.monotonic,
+        random_: random.Random | None = None,
     ) -> None:
+        self._random = random_ or random.Random()
         self._main = main
         self._side = side
         self._ledger = ledger
@@ -89,7 +92,7 @@ class PullLoop:
                 await self._sign_off()
 
     async def _poll(self) -> None:
-        backoff = Backoff()
+        backoff = Backoff(random_=self._random)
         started = 0
         while not self._stopping.is_set():
             await self._ready(started)
@@ -131,7 +134,7 @@ class PullLoop:
         return reply
 
     async def _report(self) -> None:
-        backoff = Backoff()
+        backoff = Backoff(random_=self._random)
         while True:
             await self._ledger.outbox.added.wait()
             await self._parked.wait()
@@ -176,7 +179,7 @@ class PullLoop:
 
         A server that turns us away for good raises: its reason is for the operator.
         """
-        backoff = Backoff()
+        backoff = Backoff(random_=self._random)
         while not self._stopping.is_set():
             try:
                 self._set_terms(await self._main.register())

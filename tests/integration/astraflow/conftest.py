@@ -1,18 +1,37 @@
 """The server and the foreign workers of the link tests, and tokens of every role."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
-from tests.integration.link.conftest import TOKEN, LinkServer, link_process, server
+from tests.integration.link.conftest import TOKEN, LinkServer
 from tests.integration.link.independent import SecondGeneration
-
-__all__ = ["foreign", "link_process", "server", "token", "until"]
+from windlass.testing.processes import ServerProcess, started
 
 Json = dict[str, Any]
 DEMO = [("demo", "1.0.0")]
+
+
+@pytest.fixture
+def server_args() -> tuple[str, ...]:
+    """Options a test adds to the server's."""
+    return ()
+
+
+@pytest.fixture
+async def server(tmp_path: Path, server_args: tuple[str, ...]) -> AsyncIterator[LinkServer]:
+    log = tmp_path / "server.log"
+    db = f"sqlite:///{tmp_path / 'windlass.db'}"
+    process = ServerProcess(db, "--admin-token", TOKEN, "--lease-s", "2", *server_args, log=log)
+    with started(process):
+        served = LinkServer(process, log)
+        yield served
+        await served.http.aclose()
+    assert "Traceback" not in log.read_text()
 
 
 def foreign(server: LinkServer, name: str = "foreign", **more: Any) -> SecondGeneration:

@@ -183,7 +183,7 @@ async def test_only_operators_command_and_only_workers_that_are_there(server: Li
     await until(late)
     answer = await command(server, "gone", type="drain")
     assert answer.headers["Retry-After"]
-    pulled = {"id": "puller", "transport": "pull", "services": ["s"]}
+    pulled = {"id": "puller", "transport": "pull", "services": ["s"], "capacity": 1}
     assert (await server.http.post("/api/v1/workers", json=pulled)).status_code == 200
     assert (await command(server, "puller", type="drain")).status_code == 409
 

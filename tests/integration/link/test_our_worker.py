@@ -190,7 +190,7 @@ async def test_a_package_is_published_and_installed_by_commands(
         folder = tmp_path / "w1" / "packages" / "text_tools"
         await until(lambda: (folder / "1.0.0" / "manifest.json").exists())
         listed = json.loads(await asyncio.to_thread(cli, server, "pkg", "ls", "--json"))
-        assert listed["items"][0]["versions"] == ["1.0.0"]
+        assert listed[0]["versions"] == ["1.0.0"]
         await asyncio.to_thread(cli, server, "pkg", "uninstall", "text_tools", "1.0.0")
         await until(lambda: not (folder / "1.0.0").exists())
 

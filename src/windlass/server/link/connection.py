@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import secrets
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -136,7 +135,7 @@ class Connection:
 
     async def _check(self, handshake: m.Handshake) -> None:
         await self._authenticate(handshake.auth)
-        instance = handshake.worker.worker_instance_id or secrets.token_hex(16)
+        instance = handshake.worker.worker_instance_id or self._plane.new_id()
         self._link.welcome(self._plane.clock(), instance)
 
     async def _authenticate(self, auth: m.AuthField) -> None:

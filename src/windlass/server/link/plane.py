@@ -48,13 +48,20 @@ class LinkPlane:
     """All sessions of this process."""
 
     def __init__(
-        self, engine: Engine, attempts: Attempts, settings: LinkSettings | None = None
+        self,
+        engine: Engine,
+        attempts: Attempts,
+        settings: LinkSettings | None = None,
+        *,
+        clock: Callable[[], float] | None = None,
+        new_id: Callable[[], str] = lambda: secrets.token_hex(16),
     ) -> None:
         self.engine = engine
         self.attempts = attempts
         self.settings = settings or LinkSettings()
         self.counts = Counts(self.settings.tenant)
-        self.clock = _clock()
+        self.clock = clock or _clock()
+        self.new_id = new_id
         self.feedback = FeedbackSink(engine)
         self.installs = Installs(self)
         self.chains = Chains(self)
@@ -72,7 +79,7 @@ class LinkPlane:
 
     async def begin(self, link: ServerLink, register: m.Register) -> Session:
         """A worker registered: make its session, with what it may still hold from before."""
-        session = Session(self, link, secrets.token_hex(16), register)
+        session = Session(self, link, self.new_id(), register)
         old = self.sessions.get(session.worker_id)
         inherited = await self._inheritance(session, old)
         if old is not None:

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from msgspec.structs import replace
 
-from windlass.testing.simulator.plan import FAULTS, Plan, plan_for
+from windlass.testing.simulator.plan import FAULTS, WORKERS, Plan, plan_for
 from windlass.testing.simulator.shrink import command, shrink
 from windlass.testing.simulator.world import Outcome, simulate
 
@@ -52,7 +52,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, help="only this one, with its story")
     parser.add_argument("--runs", type=int, help="runs in it")
     parser.add_argument("--servers", type=int, help="servers in it")
-    parser.add_argument("--workers", type=int, help="workers in it")
+    parser.add_argument("--workers", help=f"what its workers are, of {','.join(WORKERS)}")
     parser.add_argument("--steps", type=float, help="virtual seconds of trouble in it")
     parser.add_argument("--in-order", action="store_true", help="no shuffling of callbacks")
     parser.add_argument("--without", default="", help=f"faults to leave out of {','.join(FAULTS)}")
@@ -62,9 +62,11 @@ def arguments() -> argparse.ArgumentParser:
 def one(args: argparse.Namespace) -> int:
     """Repeat one world exactly, with what the command line takes from it."""
     plan = plan_for(args.seed)
-    for name in ("runs", "servers", "workers"):
+    for name in ("runs", "servers"):
         if getattr(args, name) is not None:
             plan = replace(plan, **{name: getattr(args, name)})
+    if args.workers is not None:
+        plan = replace(plan, workers=tuple(args.workers.split(",")))
     if args.steps is not None:
         plan = replace(plan, trouble_s=args.steps)
     if args.in_order:

@@ -5,7 +5,6 @@ import random
 
 import msgspec
 
-from windlass.model.assignment import Assignment
 from windlass.model.rows import Failure, Json
 from windlass.testing.simulator.plan import Plan
 
@@ -22,24 +21,24 @@ class Handlers:
         self.reported: dict[str, Json] = {}
         """The result each attempt ended with, for comparison with what was accepted."""
 
-    async def perform(self, assignment: Assignment) -> Result:
+    async def perform(self, attempt_id: str) -> Result:
         """Do one attempt, for as long as it takes."""
         rng = self._rng
         if self.calm:
             await asyncio.sleep(0.01)
-            return self._result(assignment, "default")
+            return self._result(attempt_id, "default")
         await asyncio.sleep(rng.choice((0.0, 0.02, 0.2, 1.0)) * rng.random())
         if self._plan.has("handler_hangs") and rng.random() < 0.12:
             await asyncio.sleep(rng.uniform(0.2, 2.5) * self._plan.lease_s)
         if self._plan.has("handler_fails") and rng.random() < 0.25:
             pause = rng.choice((None, None, 0, 100))
-            return Failure("failed", f"{assignment.attempt_id} failed", retry_after_ms=pause)
+            return Failure("failed", f"{attempt_id} failed", retry_after_ms=pause)
         if self._plan.has("handler_fatal") and rng.random() < 0.05:
-            return Failure("fatal", f"{assignment.attempt_id} cannot be done")
-        return self._result(assignment, rng.choice(("default", "default", "again", "alt")))
+            return Failure("fatal", f"{attempt_id} cannot be done")
+        return self._result(attempt_id, rng.choice(("default", "default", "again", "alt")))
 
-    def _result(self, assignment: Assignment, action: str) -> Json:
-        value = {"v": assignment.attempt_id, "action": action, "act": action}
+    def _result(self, attempt_id: str, action: str) -> Json:
+        value = {"v": attempt_id, "action": action, "act": action}
         text = msgspec.json.encode(value).decode()
-        self.reported[assignment.attempt_id] = text
+        self.reported[attempt_id] = text
         return text

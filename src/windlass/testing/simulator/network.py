@@ -51,13 +51,38 @@ class Network:
         except TimeoutError:
             raise Unavailable(f"{host.name} did not answer in time", 0.1) from None
 
+    # Streams, for whoever keeps a connection open
+
+    def is_cut(self, one: str, two: str) -> bool:
+        until = self._cut.get((min(one, two), max(one, two)), 0.0)
+        return not self.calm and until > self._loop.time()
+
+    def copies(self) -> int:
+        """How often a frame is delivered, if it is."""
+        return 2 if self._happens(self._repeat / 4) else 1
+
+    def reorders(self) -> bool:
+        return self._happens(self._repeat / 4)
+
+    def breaks(self) -> bool:
+        """Whether an open connection breaks now, for no reason."""
+        return self._happens(self._loss / 10)
+
+    def delay_s(self, one: str, two: str) -> float | None:
+        """How long a frame takes; None for one that is lost."""
+        if self.is_cut(one, two) or self._happens(self._loss / 4):
+            return None
+        delay = self._rng.uniform(0.0005, 0.005)
+        if self._slow_s and self._happens(0.1):
+            delay += self._rng.uniform(0, self._slow_s)
+        return delay
+
     def _happens(self, share: float) -> bool:
         return not self.calm and share > 0 and self._rng.random() < share
 
     def _send(self, one: str, two: str, deliver: Callable[[], None]) -> None:
         """Put a message on its way, unless it is lost."""
-        cut_until = self._cut.get((min(one, two), max(one, two)), 0.0)
-        if not self.calm and (cut_until > self._loop.time() or self._happens(self._loss)):
+        if self.is_cut(one, two) or self._happens(self._loss):
             return
         delay = self._rng.uniform(0.0005, 0.005)
         if self._slow_s and self._happens(0.3):

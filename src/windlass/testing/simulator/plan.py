@@ -31,12 +31,17 @@ FAULTS = (
 """Everything that can be switched off, so that a failing seed shrinks to what it needs."""
 
 
+WORKERS = ("stubborn", "pull", "link")
+
+
 class Plan(msgspec.Struct, frozen=True):
     """One world, complete: the same plan gives the same history to the last event."""
 
     seed: int
     servers: int
-    workers: int
+    workers: tuple[str, ...]
+    """What each worker is: `stubborn` (offers its results for ever), or the real `pull` or
+    `link` worker."""
     runs: int
     trouble_s: float
     """How long faults go on; after that the world is calm and everything must end."""
@@ -66,7 +71,7 @@ def plan_for(seed: int) -> Plan:
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
-        workers=rng.choice((1, 2, 2, 3)),
+        workers=tuple(rng.choice(WORKERS) for _ in range(rng.choice((1, 2, 2, 3)))),
         runs=rng.choice((1, 2, 4, 6, 8)),
         trouble_s=rng.choice((5.0, 10.0, 20.0)),
         faults=frozenset(fault for fault in FAULTS if rng.random() < share),

@@ -1,15 +1,23 @@
 """A simulated server: the real engine with its loops and an in-process runner, life after life."""
 
+from pathlib import Path
+
+from starlette.applications import Starlette
+
+from windlass.drivers.blobs.files import FileBlobs
 from windlass.drivers.dispatch.runner import AttemptError, Runner
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.loops.forever import run_forever
 from windlass.engine.loops.leases import Leases
 from windlass.engine.loops.look import Look
+from windlass.engine.loops.strays import Strays
 from windlass.engine.loops.timers import Timers
 from windlass.kernel.turn import Limits
 from windlass.model.assignment import Assignment
 from windlass.model.rows import Failure, Json
+from windlass.server.app import AppOptions, create_app
+from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.testing.memory import MemoryDatabase, MemoryStore
 from windlass.testing.simulator.flows import LOCAL
 from windlass.testing.simulator.handlers import Handlers
@@ -17,6 +25,8 @@ from windlass.testing.simulator.loop import VirtualLoop
 from windlass.testing.simulator.plan import Plan
 from windlass.testing.simulator.process import Process
 from windlass.testing.simulator.weather import Weather
+
+EPOCH_S = 1_800_000_000.0
 
 
 class Server:
@@ -43,6 +53,7 @@ class Server:
         self._store: MemoryStore | None = None
         self._engine: Engine | None = None
         self._attempts: Attempts | None = None
+        self._app: Starlette | None = None
         self._calm = False
 
     @property
@@ -54,6 +65,12 @@ class Server:
     def attempts(self) -> Attempts:
         assert self._attempts is not None, f"{self.name} has never been started"
         return self._attempts
+
+    @property
+    def app(self) -> Starlette:
+        """The real web application, with its link."""
+        assert self._app is not None, f"{self.name} has never been started"
+        return self._app
 
     def start(self) -> None:
         self._lives += 1
@@ -76,10 +93,22 @@ class Server:
         self._attempts = Attempts(engine)
         execute = {f"local:{name}": self._execute for name in LOCAL}
         runner = Runner(self._attempts, name, execute, self._rng.randint(1, 4))
+        link = LinkPlane(
+            engine,
+            self._attempts,
+            LinkSettings(heartbeat_s=3.0, forget_s=1.0),
+            clock=lambda: EPOCH_S + self._loop.time(),
+            new_id=lambda: f"{self._rng.getrandbits(128):032x}",
+        )
+        options = AppOptions(auth_required=False)
+        blobs = FileBlobs(Path("/nonexistent"))
+        self._app = create_app(engine, self._attempts, options, link=link, blobs=blobs)
         process.spawn(engine.advance.run())
-        for duty in (Timers(engine), Leases(engine), Look(engine)):
+        for duty in (Timers(engine), Leases(engine), Look(engine), Strays(engine)):
             process.spawn(run_forever(duty))
         process.spawn(runner.run())
+        process.spawn(link.run_renewals())
+        process.spawn(link.run_checks())
 
     @property
     def _limits(self) -> Limits:
@@ -91,7 +120,7 @@ class Server:
         )
 
     async def _execute(self, assignment: Assignment) -> Json:
-        result = await self._handlers.perform(assignment)
+        result = await self._handlers.perform(assignment.attempt_id)
         if isinstance(result, Failure):
             raise AttemptError(result)
         return result

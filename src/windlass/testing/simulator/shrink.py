@@ -27,10 +27,13 @@ def shrink(outcome: Outcome, run: Callable[[Plan], Outcome] = simulate) -> Outco
 
 def simpler(plan: Plan) -> Iterator[Plan]:
     """Worlds with one thing less."""
-    for name in ("runs", "servers", "workers"):
+    for name in ("runs", "servers"):
         if getattr(plan, name) > 1:
             yield replace(plan, **{name: 1})
             yield replace(plan, **{name: getattr(plan, name) - 1})
+    if len(plan.workers) > 1:
+        for number in range(len(plan.workers)):
+            yield replace(plan, workers=plan.workers[:number] + plan.workers[number + 1 :])
     if plan.shuffled:
         yield replace(plan, shuffled=False)
     for fault in sorted(plan.faults):
@@ -42,9 +45,11 @@ def command(plan: Plan, original: Plan) -> str:
     parts = [f"python -m windlass.testing.simulator --seed {plan.seed}"]
     parts += [
         f"--{name} {getattr(plan, name)}"
-        for name in ("runs", "servers", "workers")
+        for name in ("runs", "servers")
         if getattr(plan, name) != getattr(original, name)
     ]
+    if plan.workers != original.workers:
+        parts.append(f"--workers {','.join(plan.workers)}")
     if plan.shuffled != original.shuffled:
         parts.append("--in-order")
     dropped = sorted(original.faults - plan.faults)

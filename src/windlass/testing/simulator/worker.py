@@ -97,7 +97,7 @@ class Worker:
         try:
             if self._rng.random() < 0.3:
                 await self._say_started(attempt_id)
-            result = await self._handlers.perform(assignment)
+            result = await self._handlers.perform(assignment.attempt_id)
             self._held.pop(attempt_id, None)
             await self._report(attempt_id, result)
         finally:

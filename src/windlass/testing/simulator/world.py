@@ -10,19 +10,25 @@ import msgspec
 from windlass.model.errors import WindlassError
 from windlass.model.rows import Event, Run, Task, Timer, Version
 from windlass.model.states import RUN_ENDED
+from windlass.protocol.link.envelope import Refused
 from windlass.testing.memory import MemoryDatabase
 from windlass.testing.simulator.chaos import Chaos, Victim
 from windlass.testing.simulator.checks.checker import Checker
 from windlass.testing.simulator.checks.rows import Broken
 from windlass.testing.simulator.handlers import Handlers
+from windlass.testing.simulator.link import LinkWorker
 from windlass.testing.simulator.loop import Spinning, Stuck, VirtualLoop
 from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.people import People
 from windlass.testing.simulator.plan import Plan
+from windlass.testing.simulator.pull import PullWorker
 from windlass.testing.simulator.server import Server
 from windlass.testing.simulator.worker import Worker
+from windlass.worker.link.socket import Closed
 
 EPOCH_MS = 1_800_000_000_000
+_EXPECTED = (WindlassError, Broken, Closed, Refused, TimeoutError)
+"""What a task may end in: refusals, outages, and connections that broke."""
 CALM_S = 240.0
 """By then everything must have ended: leases, waits and back-offs of a calm world are shorter."""
 
@@ -71,20 +77,16 @@ class World:
             for n in range(plan.servers)
         ]
         self.people = People(plan, self.database, self.network, self.servers)
-        self.workers = [
-            Worker(
-                f"worker{n}",
-                plan,
-                self.loop,
-                self.network,
-                self.servers,
-                self.handlers,
-                self._accepted,
-            )
-            for n in range(plan.workers)
-        ]
+        self.workers = [self._worker(n, kind) for n, kind in enumerate(plan.workers)]
         self.hosts: list[Victim] = [*self.servers, *self.workers]
         self.chaos = Chaos(plan, self.loop, self.network, self.hosts)
+
+    def _worker(self, number: int, kind: str) -> Victim:
+        name = f"worker{number}"
+        parts = (self.plan, self.loop, self.network, self.servers, self.handlers)
+        if kind == "link":
+            return LinkWorker(name, *parts)
+        return (PullWorker if kind == "pull" else Worker)(name, *parts, self._accepted)
 
     def fail(self, error: BaseException) -> None:
         self.loop.fail(error)
@@ -143,7 +145,7 @@ class World:
         for task in self.loop.tasks:
             if task.done() and not task.cancelled():
                 error = task.exception()
-                if error is not None and not isinstance(error, WindlassError | Broken):
+                if error is not None and not isinstance(error, _EXPECTED):
                     raise Broken(f"a task of the engine failed: {error!r}")
 
     def trace(self, problem: str) -> tuple[str, ...]:
@@ -187,10 +189,12 @@ def simulate(plan: Plan) -> Outcome:
     except (Broken, Stuck, Spinning, AssertionError, KeyError, TypeError) as error:
         problem = str(error) if isinstance(error, Broken) else f"{type(error).__name__}: {error}"
     finally:
+        trace = world.trace(problem) if problem else ()
+        virtual_s = world.loop.time()
+        # What is cut off in the middle of something complains, and nobody need hear that.
+        log.setLevel(logging.CRITICAL + 1)
+        world.loop.end()
         log.removeHandler(errors)
         log.setLevel(level)
         log.propagate = propagate
-    trace = world.trace(problem) if problem else ()
-    virtual_s = world.loop.time()
-    world.loop.end()
     return Outcome(plan, problem, world.checker.digest, world.database.commits, virtual_s, trace)

@@ -6,34 +6,48 @@ sent again. Running handlers notice nothing of it.
 """
 
 import asyncio
-import contextlib
 import logging
 import random
-import secrets
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import msgspec
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 from windlass.model.values import is_object
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import FRAME_BYTES_MAX, Refused
+from windlass.protocol.link.envelope import Refused
 from windlass.protocol.link.worker import Arrived, Event, Ordered, Ready, Turned, WorkerLink
 from windlass.worker.link.executor import Feedback, Next
-from windlass.worker.link.health import Health
-from windlass.worker.link.packages import Packages
 from windlass.worker.link.settings import LinkSettings
+from windlass.worker.link.socket import Closed, Dial, Socket
 from windlass.worker.link.tasks import Running, Tasks, feedback_of
 
 log = logging.getLogger(__name__)
 
+_STEADY_S = 60.0
+"""A connection that held so long was a good one: the next pause is short again."""
 ACCEPT_S = 10.0
 """How long the server may take to accept a session."""
-_OUTAGES = (OSError, ConnectionClosed, InvalidHandshake, TimeoutError, Refused)
+_STALE = ("service restart", "1012", "Unknown session")
+"""Words of a server that no longer knows our session."""
+
+
+class Commands(Protocol):
+    """What carries out commands about packages and resources."""
+
+    async def install(self, command: m.PkgInstall) -> m.PkgEvent: ...
+
+    async def uninstall(self, command: m.PkgUninstall) -> list[m.PkgEvent]: ...
+
+    def release(self, scope: str) -> None: ...
+
+
+class Vitals(Protocol):
+    """What a heartbeat says."""
+
+    def metrics(self, inflight: int, held: list[str]) -> dict[str, Any]: ...
 
 
 class NextFailed(Exception):
@@ -48,16 +62,21 @@ class LinkRunner:
         settings: LinkSettings,
         link: WorkerLink,
         tasks: Tasks,
-        packages: Packages,
-        health: Health,
-        clock: Callable[[], float],
+        packages: Commands,
+        health: Vitals,
+        dial: Dial,
+        *,
+        clock: Callable[[], float] | None = None,
+        random_: random.Random | None = None,
     ) -> None:
         self._settings = settings
         self._link = link
         self._tasks = tasks
         self._packages = packages
         self._health = health
-        self._clock = clock
+        self._dial = dial
+        self._clock = clock or unix_clock()
+        self._random = random_ or random.Random()
         self._unsettled: dict[str, m.Result | m.CommandError] = {}
         """What the server has not said it has, by task."""
         self._frames: dict[str, str] = {}
@@ -68,7 +87,6 @@ class LinkRunner:
         self._all_settled = asyncio.Event()
         self._beat_now = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._session = ""
         self._background: set[asyncio.Task[None]] = set()
 
     def stop(self) -> None:
@@ -99,71 +117,56 @@ class LinkRunner:
         while True:
             began = self._clock()
             try:
-                await self._connected()
-            except _OUTAGES as error:
+                async with self._dial() as socket:
+                    await self._connected(socket)
+            except (Closed, TimeoutError, Refused) as error:
                 log.warning("the link is down: %s", str(error) or type(error).__name__)
-            except InvalidURI as error:
-                log.error("%s", error)
-                raise
+                if any(word in str(error) for word in _STALE):
+                    self._link.forget_session()
             self._link.disconnected()
-            if self._clock() - began > 60:
+            if self._clock() - began > _STEADY_S:
                 pause_s = self._settings.reconnect_first_s
             # Workers that lost the same server should not all come back in the same moment.
-            jitter = 1 + random.uniform(-1, 1) * self._settings.reconnect_jitter
+            jitter = 1 + self._random.uniform(-1, 1) * self._settings.reconnect_jitter
             await asyncio.sleep(pause_s * jitter)
             pause_s = min(pause_s * 2, self._settings.reconnect_most_s)
 
-    async def _connected(self) -> None:
+    async def _connected(self, socket: Socket) -> None:
         """One connection, until it breaks."""
-        async with connect(
-            self._settings.url,
-            max_size=FRAME_BYTES_MAX,
-            compression=None,
-            open_timeout=ACCEPT_S,
-            ping_interval=20,
-            ping_timeout=20,
-            proxy=None,
-            ssl=self._settings.ssl_context(),
-        ) as socket:
-            self._link.connected(self._clock())
-            async with asyncio.timeout(ACCEPT_S):
+        self._link.connected(self._clock())
+        async with asyncio.timeout(ACCEPT_S):
+            await self._send_all(socket)
+            while not self._link.ready:
+                self._receive(await socket.receive())
                 await self._send_all(socket)
-                while not self._link.ready:
-                    self._receive(await socket.recv())
-                    await self._send_all(socket)
-            log.info("worker %s is on the link", self._settings.worker_id)
-            try:
-                async with anyio.create_task_group() as group:
-                    group.start_soon(self._reading, socket, group.cancel_scope)
-                    group.start_soon(self._writing, socket)
-                    group.start_soon(self._beating)
-            finally:
-                if self._timer is not None:
-                    self._timer.cancel()
-                    self._timer = None
-
-    async def _reading(self, socket: ClientConnection, scope: anyio.CancelScope) -> None:
+        log.info("worker %s is on the link", self._settings.worker_id)
+        pumps = [
+            asyncio.ensure_future(pump)
+            for pump in (self._reading(socket), self._writing(socket), self._beating())
+        ]
         try:
-            while True:
-                self._receive(await socket.recv())
-        except ConnectionClosed as closed:
-            reason = f"{closed.rcvd.code} {closed.rcvd.reason}" if closed.rcvd else "cut"
-            log.info("the link was closed: %s", reason)
-            if any(word in reason for word in ("service restart", "1012", "Unknown session")):
-                self._link.forget_session()
-            scope.cancel()
-        except Refused as refusal:
-            log.warning("the link makes no sense: %s", refusal)
-            scope.cancel()
+            done, _ = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+            for pump in done:
+                pump.result()
+        finally:
+            for pump in pumps:
+                pump.cancel()
+            await asyncio.gather(*pumps, return_exceptions=True)
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
 
-    async def _writing(self, socket: ClientConnection) -> None:
-        with contextlib.suppress(ConnectionClosed):
-            while True:
-                await self._write.wait()
-                self._write.clear()
-                await self._send_all(socket)
+    async def _reading(self, socket: Socket) -> None:
+        while True:
+            self._receive(await socket.receive())
 
-    async def _send_all(self, socket: ClientConnection) -> None:
+    async def _writing(self, socket: Socket) -> None:
+        while True:
+            await self._write.wait()
+            self._write.clear()
+            await self._send_all(socket)
+
+    async def _send_all(self, socket: Socket) -> None:
         for frame in self._link.take(self._clock()):
             await socket.send(frame.decode())
         due = self._link.channel.due
@@ -275,7 +278,7 @@ class LinkRunner:
 
         async def ask(given: dict[str, Any]) -> dict[str, Any]:
             request = m.NextRequest(
-                request_id=secrets.token_hex(16),
+                request_id=f"{self._random.getrandbits(128):032x}",
                 run_id=dispatch.run_id,
                 node_id=dispatch.host_node_id or dispatch.node_id,
                 middleware_id=chain[index] if index < len(chain) else dispatch.node_id,

@@ -6,8 +6,9 @@ from windlass.protocol.link.worker import WorkerLink
 from windlass.worker.link.executor import Executor
 from windlass.worker.link.health import Health
 from windlass.worker.link.packages import Packages
-from windlass.worker.link.runner import LinkRunner, unix_clock
+from windlass.worker.link.runner import LinkRunner
 from windlass.worker.link.settings import LinkSettings, hostname
+from windlass.worker.link.socket import dial
 from windlass.worker.link.tasks import Tasks
 
 OWN_FEATURES = ("exec.cancel", "resource.release", "ack.cumulative", "parameters.ref")
@@ -45,7 +46,7 @@ def link_runner(
         lambda: register_of(settings, executors),
     )
     health = Health(settings.data_dir, packages.stats)
-    runner = LinkRunner(settings, link, tasks, packages, health, unix_clock())
+    runner = LinkRunner(settings, link, tasks, packages, health, dial(settings))
     handlers.append(runner)
     return runner
 

@@ -72,18 +72,17 @@ def check_attempts(rows: RunRows, task: Task) -> None:
 
 def check_tries(rows: RunRows, task: Task) -> None:
     """Failures and moves of an open task equal its attempts, unless it was asked to begin anew."""
-    attempts = [attempt for attempt in rows.attempts[task.id] if not was_returned(attempt)]
-    states = [attempt.state for attempt in attempts]
-    failed = sum(state in (AttemptState.FAILED, AttemptState.TIMED_OUT) for state in states)
-    moved = sum(state in (AttemptState.LOST, AttemptState.CANCELLED) for state in states)
+    kinds = [kind_of(attempt) for attempt in rows.attempts[task.id]]
+    failed = sum(kind in ("failed", "fatal", "timeout") for kind in kinds)
+    moved = sum(kind in ("lost", "cancelled", "unreachable") for kind in kinds)
     counted = (task.failures, task.moves)
     expect(counted == (failed, moved), f"{task.id} counts {counted}, it has {(failed, moved)}")
 
 
-def was_returned(attempt: Attempt) -> bool:
-    """Whether nobody ever began it, so that it counts as nothing."""
+def kind_of(attempt: Attempt) -> str:
+    """Why an attempt has no result; what nobody began counts as nothing."""
     failure = read_failure(attempt.error)
-    return failure is not None and failure.kind == "returned"
+    return failure.kind if failure is not None else ""
 
 
 def check_mover(rows: RunRows, task: Task) -> None:

@@ -1,0 +1,158 @@
+"""A simulated host that runs the real pull worker against the real web application."""
+
+import asyncio
+import random
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from windlass.client.transport import Answer
+from windlass.model.errors import WindlassError
+from windlass.model.rows import Failure
+from windlass.protocol.exchange import Registration, Reply, Result
+from windlass.testing.simulator import asgi
+from windlass.testing.simulator.flows import PULL
+from windlass.testing.simulator.handlers import Handlers
+from windlass.testing.simulator.loop import VirtualLoop
+from windlass.testing.simulator.network import Network
+from windlass.testing.simulator.plan import Plan
+from windlass.testing.simulator.process import Process
+from windlass.testing.simulator.server import Server
+from windlass.worker import Context, PermanentError, TemporaryError
+from windlass.worker.calls import ServerCalls
+from windlass.worker.keeper import Keeper
+from windlass.worker.leases import Leases
+from windlass.worker.ledger import Ledger
+from windlass.worker.pull import PullLoop
+from windlass.worker.registry import Worker
+from windlass.worker.runtime import Runtime
+
+_DRAIN_S = 5.0
+
+
+class Wire:
+    """A connection that asks any server, over the network."""
+
+    def __init__(self, name: str, network: Network, servers: list[Server], rng: random.Random):
+        self._name = name
+        self._network = network
+        self._servers = servers
+        self._rng = rng
+
+    async def request(self, method: str, path: str, body: bytes, timeout_s: float) -> Answer:
+        server = self._rng.choice(self._servers)
+        return await self._network.call(
+            self._name, server, lambda: asgi.request(server.app, method, path, body), timeout_s
+        )
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class Books(Ledger):
+    """The worker's books, which also tell the world what counts."""
+
+    accepted: Callable[[str, str], None]
+
+    def absorb(self, batch: list[Result], reply: Reply, asked_at: float) -> None:
+        good = {r.attempt_id for r in batch if isinstance(r.error, msgspec.UnsetType)}
+        for receipt in reply.results:
+            if receipt.attempt_id in good and receipt.status in ("accepted", "duplicate"):
+                self.accepted(receipt.attempt_id, receipt.status)
+        super().absorb(batch, reply, asked_at)
+
+
+class LoopKeeper(Keeper):
+    """The keeper without its thread: the same beats, on the simulated loop."""
+
+    calls: ServerCalls
+
+    def start(self) -> None:
+        self._beating = asyncio.ensure_future(self._beats())
+
+    def stop(self) -> None:
+        self._beating.cancel()
+
+    async def _beats(self) -> None:
+        while True:
+            until_expiry = self._leases.next_expiry - self._clock()
+            await asyncio.sleep(max(0.05, min(self._interval_s, until_expiry)))
+            await self._beat()
+
+    async def _beat(self) -> None:
+        asked_at = self._clock()
+        ids, message = self.question()
+        try:
+            async with asyncio.timeout(self._timeout_s(asked_at)):
+                reply = await self.calls.exchange(message)
+                if not reply.known:
+                    self.set_terms(await self.calls.register())
+        except (WindlassError, TimeoutError):
+            self._down = True
+        else:
+            self.heard(reply, ids, asked_at)
+        self.expire()
+
+
+class PullWorker:
+    """One worker host, life after life."""
+
+    def __init__(
+        self,
+        name: str,
+        plan: Plan,
+        loop: VirtualLoop,
+        network: Network,
+        servers: list[Server],
+        handlers: Handlers,
+        accepted: Callable[[str, str], None],
+    ) -> None:
+        self.name = name
+        self.process: Process | None = None
+        self._loop = loop
+        self._handlers = handlers
+        self._accepted = accepted
+        self._rng = plan.rng(f"pull:{name}")
+        self._slots = self._rng.randint(1, 4)
+        self._wire = Wire(name, network, servers, self._rng)
+        self._services = Worker()
+        for service in PULL:
+            self._services.add(service, self._handle)
+
+    async def _handle(self, context: Context) -> Any:
+        result = await self._handlers.perform(context.attempt_id)
+        if not isinstance(result, Failure):
+            return msgspec.json.decode(result)
+        if result.kind == "fatal":
+            raise PermanentError(result.message)
+        wait = result.retry_after_ms
+        raise TemporaryError(result.message, retry_after_s=None if wait is None else wait / 1000)
+
+    def start(self) -> None:
+        self.process = Process(self._loop, self.name)
+        self.process.spawn(self._live())
+
+    async def _live(self) -> None:
+        clock = self._loop.time
+        runtime = Runtime(self._services, self._slots)
+        registration = Registration(
+            id=self.name, transport="pull", services=list(PULL), capacity=self._slots
+        )
+        leases = Leases(clock)
+        books = Books(runtime, leases, clock)
+        books.accepted = self._accepted
+        calls = [ServerCalls(self._wire, registration) for _ in range(3)]
+        unused: Any = None
+        keeper = LoopKeeper(unused, leases, list(PULL), lambda: runtime.load, clock)
+        keeper.calls = calls[2]
+        await PullLoop(calls[0], calls[1], books, keeper, clock, self._rng).run(_DRAIN_S)
+
+    def crash(self) -> None:
+        if self.process is not None:
+            self.process.crash()
+            self.process = None
+
+    def restart(self) -> None:
+        if self.process is None:
+            self.start()
