@@ -88,3 +88,17 @@ def loop_of_events(count: int) -> dict[str, Any]:
     gate = {"kind": "wait_event", "params": {"signal_key": "$shared.go"}}
     edges = [{"from": "gate", "to": "each"}]
     return {"start": "gate", "nodes": {"gate": gate, "each": node}, "edges": edges}
+
+
+def crowd(service: str) -> dict[str, Any]:
+    """A fan-out for pull workers of a service, all of it ready at once."""
+    node = {
+        "kind": "foreach",
+        "exec_type": "queue",
+        "service": service,
+        "prep": {"input_key": "$params.items"},
+        "post": {"output_key": "out"},
+        "parallel_mode": "concurrent",
+        "max_parallel": 10_000,
+    }
+    return {"start": "each", "nodes": {"each": node}, "edges": []}

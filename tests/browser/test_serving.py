@@ -32,12 +32,14 @@ class StripPrefix(BaseHTTPRequestHandler):
         if not self.path.startswith(PREFIX + "/"):
             self.send_error(404)
             return
+        self.pass_on(self.path.removeprefix(PREFIX))
+
+    def pass_on(self, path: str) -> None:
         host = self.target.removeprefix("http://")
         upstream = http.client.HTTPConnection(host)
         headers = {key: value for key, value in self.headers.items() if key.lower() != "host"}
         length = int(self.headers.get("content-length") or 0)
         body = self.rfile.read(length) if length else None
-        path = self.path.removeprefix(PREFIX)
         upstream.request(self.command, path, body, {**headers, "Host": self.headers["Host"]})
         answer = upstream.getresponse()
         self.send_response(answer.status)

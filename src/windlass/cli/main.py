@@ -19,6 +19,7 @@ COMMANDS = {
     "inbox": (f"{HOME}.inbox:inbox", "Answer what waits for a person."),
     "pkg": (f"{HOME}.pkg:pkg", "Make, publish and install packages of nodes."),
     "token": (f"{HOME}.token:token", "Make and revoke API tokens."),
+    "user": (f"{HOME}.user:user", "Add and change users."),
     "db": (f"{HOME}.server:db", "Prepare a database."),
     "bench": (f"{HOME}.server:bench", "Measure throughput and latency."),
     "info": (f"{HOME}.info:info", "Say which server this talks to, and how it is."),

@@ -94,6 +94,20 @@ def dev(
 @setting("--role", "roles", default="api,control", show_default=True, help="api, control or both.")
 @setting("--admin-token", default="", help="A bootstrap token; better set as a variable.")
 @setting("--no-auth", is_flag=True, help="Ask for no tokens; on a loopback host only.")
+@setting(
+    "--session-s",
+    type=click.FloatRange(min=30),
+    default=900.0,
+    show_default=True,
+    help="Seconds for which a user who signed in is not asked again.",
+)
+@setting(
+    "--login-tries",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="How often a minute somebody may sign in in vain, by user and address.",
+)
 @lease_option
 @setting("--allow-scripts", is_flag=True, help="Let definitions run commands on this machine.")
 @setting(
@@ -117,6 +131,8 @@ def server(
     roles: str,
     admin_token: str,
     no_auth: bool,
+    session_s: float,
+    login_tries: int,
     lease_s: float,
     allow_scripts: bool,
     push_allow: tuple[str, ...],
@@ -138,6 +154,8 @@ def server(
         roles=read_roles(roles),
         admin_token=admin_token,
         no_auth=no_auth,
+        session_s=session_s,
+        login_tries=login_tries,
         lease_s=lease_s,
         allow_scripts=allow_scripts,
         push_allow=tuple(item for given in push_allow for item in given.split(",") if item),

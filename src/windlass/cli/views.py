@@ -55,6 +55,7 @@ WORKER_FIELDS = (
     "seen_at",
     "services",
 )
+USER_FIELDS = ("user_id", "username", "display_name", "roles", "is_active")
 TOKEN_FIELDS = ("id", "name", "role", "created_at", "expires_at", "revoked_at")
 
 
@@ -157,6 +158,16 @@ def token_columns() -> list[Column]:
         Column("ROLE", lambda token: token.role),
         Column("CREATED", at("created_at"), rank=2),
         Column("EXPIRES", token_end, rank=1),
+    ]
+
+
+def user_columns() -> list[Column]:
+    return [
+        Column("ID", lambda user: user.user_id, rank=1),
+        Column("NAME", lambda user: user.username),
+        Column("CALLED", lambda user: user.display_name, rank=2),
+        Column("ROLES", lambda user: ", ".join(user.roles)),
+        Column("STATE", lambda user: "active" if user.is_active else "disabled"),
     ]
 
 

@@ -75,6 +75,10 @@ class AsyncClient:
     create_token = AsyncMethod(calls.create_token)
     tokens = AsyncMethod(calls.tokens)
     revoke_token = AsyncMethod(calls.revoke_token)
+    users = AsyncMethod(calls.users)
+    create_user = AsyncMethod(calls.create_user)
+    set_password = AsyncMethod(calls.set_password)
+    set_active = AsyncMethod(calls.set_active)
     info = AsyncMethod(calls.info)
 
     async def run(self, run_id: str) -> "AsyncRun":

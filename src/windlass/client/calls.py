@@ -3,7 +3,7 @@
 Both clients get their methods from these functions, so their signatures are the SDK's reference.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import quote
 
@@ -23,6 +23,8 @@ from windlass.client.shapes import (
     ServerInfo,
     TaskInfo,
     TokenInfo,
+    UserInfo,
+    UserPage,
     Validated,
     VersionInfo,
     Why,
@@ -271,6 +273,31 @@ def tokens() -> Call[Page[TokenInfo]]:
 
 def revoke_token(token_id: str) -> Call[Ignored]:
     return Call("DELETE", f"{API}/tokens/{_part(token_id)}", Ignored)
+
+
+def users(q: str = "", *, limit: int = 50, cursor: str | int = "") -> Call[UserPage]:
+    return Call("GET", f"{API}/users", UserPage, _listing(limit, cursor, q=q))
+
+
+def create_user(
+    username: str, password: str, *, roles: Sequence[str] = (), display_name: str = ""
+) -> Call[UserInfo]:
+    """Add somebody who signs in with a password."""
+    body = {"username": username, "password": password, "roles": list(roles)}
+    if display_name:
+        body["displayName"] = display_name
+    return _post(f"{API}/users", UserInfo, body)
+
+
+def set_password(user: str, password: str) -> Call[Ignored]:
+    """Give a user, by id or name, another password; their sessions end."""
+    return _post(f"{API}/users/{_part(user)}/password", Ignored, {"password": password})
+
+
+def set_active(user: str, active: bool) -> Call[UserInfo]:
+    """Disable a user, by id or name, or take that back."""
+    body = encode({"isActive": active})
+    return Call("PATCH", f"{API}/users/{_part(user)}/status", UserInfo, body=body)
 
 
 def info() -> Call[ServerInfo]:

@@ -231,6 +231,19 @@ class TokenInfo(Shape, frozen=True, kw_only=True):
     revoked_at: int | None = None
 
 
+class UserInfo(Shape, frozen=True, kw_only=True):
+    user_id: str
+    username: str
+    display_name: str = ""
+    roles: list[str] = []
+    is_active: bool = True
+
+
+class UserPage(Shape, frozen=True, kw_only=True):
+    items: list[UserInfo]
+    next_cursor: str | None = None
+
+
 class ServerInfo(Shape, frozen=True, kw_only=True):
     version: str = ""
     store: str = ""

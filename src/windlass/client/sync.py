@@ -73,6 +73,10 @@ class Client:
     create_token = Method(calls.create_token)
     tokens = Method(calls.tokens)
     revoke_token = Method(calls.revoke_token)
+    users = Method(calls.users)
+    create_user = Method(calls.create_user)
+    set_password = Method(calls.set_password)
+    set_active = Method(calls.set_active)
     info = Method(calls.info)
 
     def run(self, run_id: str) -> "Run":

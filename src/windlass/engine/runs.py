@@ -17,6 +17,7 @@ from windlass.kernel.events import (
     StartRun,
 )
 from windlass.kernel.redo import descendants_of, find_task
+from windlass.kernel.reopen import reopened
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Idempotency, Json, Run, Task, Variable
 from windlass.model.states import RUN_ENDED, RunState
@@ -174,9 +175,15 @@ async def retry(engine: Engine, run_id: str, task: str | None, descendants: bool
     return answer
 
 
-async def redo_preview(engine: Engine, run_id: str, task_id: str | None) -> tuple[Task, list[str]]:
+async def redo_preview(
+    engine: Engine, run: Run, task_id: str | None, *, descendants: bool = False
+) -> tuple[Task, list[str]]:
     """The task a retry would start from, and everything that would be done again with it."""
+    graph = await engine.graphs.load(run.version_id)
     async with engine.store.session() as session:
-        tasks = await session.run_tasks(run_id)
-    task = find_task(tasks, task_id, run_id)
-    return task, [row.id for row in descendants_of(tasks, task)]
+        tasks = await session.run_tasks(run.id)
+    if graph.joins:
+        task, opened = reopened(graph, run, tasks, task_id, descendants=descendants)
+        return task, [row.id for row in opened]
+    task = find_task(tasks, task_id, run.id)
+    return task, [row.id for row in descendants_of(tasks, task)] if descendants else [task.id]

@@ -10,6 +10,8 @@ from windlass.model.errors import BadRequest
 from windlass.model.rows import Worker
 from windlass.ports.store import Cond
 
+LIVE = ("online", "draining")
+"""States of a worker that is there: it takes work, or only ends what it has."""
 _ID_MAX = 200
 _SERVICES_MAX = 256
 
@@ -23,6 +25,13 @@ def check_services(services: Sequence[str]) -> None:
             raise BadRequest(f"{name[:50]!r} is not the name of a service")
 
 
+def check_id(worker_id: str) -> None:
+    if not worker_id or len(worker_id) > _ID_MAX:
+        raise BadRequest(f"a worker needs an id of 1 to {_ID_MAX} characters")
+    if not worker_id.isprintable():
+        raise BadRequest(f"{worker_id[:50]!r} cannot be a worker's id")
+
+
 async def register(
     engine: Engine,
     worker_id: str,
@@ -34,10 +43,7 @@ async def register(
     meta: str = "{}",
 ) -> Worker:
     """Add a worker, or take it back under its old id."""
-    if not worker_id or len(worker_id) > _ID_MAX:
-        raise BadRequest(f"a worker needs an id of 1 to {_ID_MAX} characters")
-    if not worker_id.isprintable():
-        raise BadRequest(f"{worker_id[:50]!r} cannot be a worker's id")
+    check_id(worker_id)
     if transport != "control":
         check_services(services)
     now = engine.store.now()
@@ -79,6 +85,51 @@ async def note_link(
         seen_at=now,
     )
     await engine.write(worker)
+
+
+async def register_link(
+    engine: Engine, worker_id: str, *, packages: Sequence[str], capacity: int, meta: str
+) -> Worker:
+    """Announce a worker before it is on the link; one that is there already stays as it is."""
+    known = await get_worker(engine, worker_id)
+    if known is not None and known.transport == "link" and state_of(engine, known) in LIVE:
+        return known
+    check_id(worker_id)
+    check_services(packages)
+    now = engine.store.now()
+    worker = Worker(
+        id=worker_id,
+        transport="link",
+        services=msgspec.json.encode(list(packages)).decode(),
+        capacity=capacity,
+        state="registered",
+        meta=meta,
+        registered_at=now,
+        seen_at=now,
+    )
+    await engine.write(worker)
+    return worker
+
+
+async def beat_link(
+    engine: Engine, worker_id: str, heartbeat: object, packages: object = None
+) -> Worker | None:
+    """Note what a worker of the link says of itself elsewhere; None when it never registered."""
+    worker = await get_worker(engine, worker_id)
+    if worker is None:
+        return None
+    meta = msgspec.json.decode(worker.meta, type=dict[str, object]) | {"heartbeat": heartbeat}
+    if packages is not None:
+        meta["packages"] = packages
+    state = worker.state if worker.state in LIVE else "registered"
+    seen = replace(
+        worker,
+        seen_at=engine.store.now(),
+        state=state,
+        meta=msgspec.json.encode(meta).decode(),
+    )
+    await engine.write(seen)
+    return seen
 
 
 async def heartbeat(engine: Engine, worker_id: str, load: int | None = None) -> bool:
@@ -126,8 +177,9 @@ def serves(worker: Worker, service: str) -> bool:
 
 
 def state_of(engine: Engine, worker: Worker) -> str:
-    """online, late (not heard of within the time-to-live) or offline."""
-    if worker.state != "online":
+    """online, draining, registered (not yet on its link), late (not heard of within the
+    time-to-live) or offline."""
+    if worker.state == "offline":
         return worker.state
     age_ms = engine.store.now() - worker.seen_at
-    return "online" if age_ms <= engine.settings.worker_ttl_s * 1000 else "late"
+    return worker.state if age_ms <= engine.settings.worker_ttl_s * 1000 else "late"

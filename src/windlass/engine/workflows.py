@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import msgspec
+from msgspec.structs import replace
 
 from windlass.dialects.workflow import compile_workflow, definition_hash, resolve
 from windlass.engine.catalog import catalog_of, packages_named
@@ -20,6 +21,8 @@ from windlass.model.rows import Flow, Version
 from windlass.model.values import is_list, is_object
 from windlass.ports.store import Cond
 
+DELETED = "deleted"
+"""The status of every version of a workflow that was deleted: kept for its runs, shown no more."""
 _NAMES = UUID("0d8f9a53-3d2a-4d0b-9a86-5d3c7c6b7a11")
 _PUBLISH_TRIES = 8
 _NAME_MAX = 200
@@ -50,10 +53,12 @@ async def publish_workflow(
     assert is_object(definition)
     lock = None if locked is None else encode(locked)
     digest = definition_hash(definition)
-    version_id = str(uuid5(_NAMES, f"{digest}:{lock}:{draft}"))
     for last in (*(False,) * _PUBLISH_TRIES, True):
         try:
-            target, created = await _publish(engine, definition, version_id, lock, draft=draft)
+            if draft:
+                target, created = await _keep_draft(engine, definition, digest)
+            else:
+                target, created = await _publish(engine, definition, digest, lock)
             return PublishedWorkflow(target, digest, created)
         except (Conflict, Unavailable):
             # Somebody published to the same workflow at the same moment; look again.
@@ -70,32 +75,86 @@ def remember(engine: Engine, digest: str, value: object) -> None:
 
 
 async def _publish(
-    engine: Engine, definition: dict[str, object], version_id: str, lock: str | None, *, draft: bool
+    engine: Engine, definition: dict[str, object], digest: str, lock: str | None
 ) -> tuple[Target, bool]:
-    flow_id = str(definition["id"]).lower()
+    """The version of this text under these packages, made if it is new."""
+    version_id = version_id_of(f"{digest}:{lock}:False")
     async with engine.store.session() as session:
         versions = await session.rows(Version, [version_id])
-        flows = await session.rows(Flow, [flow_id])
-    now = engine.store.now()
-    name = name_of(definition)
-    if not flows:
-        await engine.write(Flow(id=flow_id, name=name, created_at=now))
-    if versions:
-        return Target(flow_id, name, version_id, versions[0].number), False
-    where = [Cond("flow_id", "=", flow_id)]
-    newest = await engine.store.page(Version, where, order="number", descending=True, limit=1)
+    flow = await _keep_flow(engine, definition)
+    if not versions:
+        number = await _next_number(engine, flow)
+        version = await _add(engine, flow, version_id, number, definition, lock)
+        return Target(flow.id, flow.name, version.id, version.number), True
+    if versions[0].status == DELETED:
+        await engine.write(changed=(replace(versions[0], status="published"),))
+    return Target(flow.id, flow.name, version_id, versions[0].number), False
+
+
+async def _keep_draft(
+    engine: Engine, definition: dict[str, object], digest: str
+) -> tuple[Target, bool]:
+    """A draft is always the newest version: text that was replaced and comes back is a new one."""
+    flow = await _keep_flow(engine, definition)
+    newest = await _newest(engine, flow)
+    if newest is not None and (newest.source, newest.status) == (encode(definition), "draft"):
+        return Target(flow.id, flow.name, newest.id, newest.number), False
+    number = newest.number + 1 if newest is not None else 1
+    version_id = version_id_of(f"{digest}:draft:{number}")
+    version = await _add(engine, flow, version_id, number, definition, None, status="draft")
+    return Target(flow.id, flow.name, version.id, version.number), True
+
+
+def version_id_of(text: str) -> str:
+    return str(uuid5(_NAMES, text))
+
+
+async def _keep_flow(engine: Engine, definition: dict[str, object]) -> Flow:
+    flow_id, name = str(definition["id"]).lower(), name_of(definition)
+    async with engine.store.session() as session:
+        found = await session.rows(Flow, [flow_id])
+    if not found:
+        flow = Flow(id=flow_id, name=name, created_at=engine.store.now())
+        await engine.write(flow)
+        return flow
+    if found[0].name != name:
+        found = [replace(found[0], name=name)]
+        await engine.write(changed=(found[0],))
+    return found[0]
+
+
+async def _newest(engine: Engine, flow: Flow) -> Version | None:
+    where = [Cond("flow_id", "=", flow.id)]
+    rows = await engine.store.page(Version, where, order="number", descending=True, limit=1)
+    return rows[0] if rows else None
+
+
+async def _next_number(engine: Engine, flow: Flow) -> int:
+    newest = await _newest(engine, flow)
+    return newest.number + 1 if newest is not None else 1
+
+
+async def _add(
+    engine: Engine,
+    flow: Flow,
+    version_id: str,
+    number: int,
+    definition: dict[str, object],
+    lock: str | None,
+    status: str = "published",
+) -> Version:
     version = Version(
         id=version_id,
-        flow_id=flow_id,
-        number=newest[0].number + 1 if newest else 1,
+        flow_id=flow.id,
+        number=number,
         dialect="workflow",
         source=encode(definition),
-        status="draft" if draft else "published",
-        created_at=now,
+        status=status,
+        created_at=engine.store.now(),
         locked=lock,
     )
     await engine.write(version)
-    return Target(flow_id, name, version_id, version.number), True
+    return version
 
 
 def name_of(definition: dict[str, object]) -> str:

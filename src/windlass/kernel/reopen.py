@@ -7,11 +7,17 @@ not succeed has not fired, and fires once it does.
 
 from collections.abc import Sequence
 
-from windlass.kernel.redo import find_task, reopen_around, reopen_container, revisit
+from windlass.kernel.redo import (
+    find_task,
+    places_above,
+    reopen_around,
+    reopen_container,
+    revisit,
+)
 from windlass.kernel.turn import Turn
 from windlass.model.errors import Conflict
-from windlass.model.graph import Kind
-from windlass.model.rows import Task
+from windlass.model.graph import Graph, Kind
+from windlass.model.rows import Run, Task
 from windlass.model.states import RUN_ENDED, RunState, TaskState
 
 _UNDONE = (TaskState.FAILED, TaskState.CANCELLED)
@@ -20,27 +26,36 @@ _UNDONE = (TaskState.FAILED, TaskState.CANCELLED)
 def reopen(turn: Turn, task_id: str | None, descendants: bool) -> Task:
     """Open an ended run where it failed; returns the task named, or the one that failed."""
     run = turn.run
+    tasks = [turn.task(task.id) for task in turn.view.all_tasks(run.id)]
+    task, _ = reopened(turn.graph, run, tasks, task_id, descendants=descendants)
+    open_again(turn, [row for row in tasks if not is_called(turn.graph, row)])
+    reopen_around(turn, task)
+    return task
+
+
+def reopened(
+    graph: Graph, run: Run, tasks: Sequence[Task], task_id: str | None, *, descendants: bool
+) -> tuple[Task, list[Task]]:
+    """The task named, or the one that failed, and all that would be opened with it."""
     if descendants:
         text = "a graph whose nodes wait for all their edges cannot be redone in part yet"
         raise Conflict(f"{text}; retry what failed, or start a new run")
     if run.state not in RUN_ENDED:
         wait = "once it is cancelled" if run.state is RunState.CANCELLING else "once it has ended"
         raise Conflict(f"run {run.id} is {run.state}; retry it {wait}")
-    tasks = [turn.task(task.id) for task in turn.view.all_tasks(run.id)]
-    own = [task for task in tasks if not is_called(turn, task)]
+    own = [task for task in tasks if not is_called(graph, task)]
     task = find_task(own, task_id, run.id)
     if task.state not in _UNDONE:
         raise Conflict(f"task {task.id} is {task.state}, not failed; there is nothing to retry")
-    open_again(turn, own)
-    reopen_around(turn, task)
-    return task
+    around = {place for place in places_above(task.id) if place != run.id}
+    return task, [row for row in own if row.state in _UNDONE or row.id in around]
 
 
-def is_called(turn: Turn, task: Task) -> bool:
+def is_called(graph: Graph, task: Task) -> bool:
     """Whether an attempt called for a task or a container around it: the next one calls anew."""
     path = task.node
     while path:
-        if turn.graph.nodes[path].awaited:
+        if graph.nodes[path].awaited:
             return True
         path = path.rpartition("/")[0]
     return False

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from windlass.protocol.exchange import Wire
+from windlass.protocol.workers_api import WorkerMeta, WorkerPackage
 
 Raw = msgspec.Raw
 
@@ -46,6 +47,7 @@ class VersionBody(Wire, frozen=True, kw_only=True):
     definition: Raw
     description: str = ""
     status: str = "published"
+    dialect: str = "flow"
 
 
 class PublishedView(Wire, frozen=True, kw_only=True):
@@ -170,6 +172,15 @@ class AttemptView(Wire, frozen=True, kw_only=True):
     log: str | None
 
 
+class LogView(Wire, frozen=True, kw_only=True):
+    """A piece of what an attempt said."""
+
+    number: int
+    at: int
+    channel: str
+    text: str
+
+
 class EventView(Wire, frozen=True, kw_only=True):
     seq: int
     type: str
@@ -263,6 +274,9 @@ class WorkerView(Wire, frozen=True, kw_only=True):
     state: str
     registered_at: int
     seen_at: int
+    packages: list[WorkerPackage] = []
+    meta: WorkerMeta | None = None
+    """Of workers on the link: what they said of themselves."""
 
 
 class TokenBody(Wire, frozen=True, kw_only=True):

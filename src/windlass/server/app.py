@@ -16,17 +16,28 @@ from windlass.model.errors import NotFound
 from windlass.ports.blobs import Blobs
 from windlass.protocol.packages.signature import Trust
 from windlass.server.api import (
+    audit,
+    commands,
+    fleet,
     flows,
     history,
     inbox,
+    logs,
     overview,
     packages,
+    parameters,
+    resources,
     runs,
     stream,
     system,
+    uploads,
+    users,
     workers,
 )
 from windlass.server.auth import Auth
+from windlass.server.commands import Commands
+from windlass.server.compat.astraflow import events, listing, workflows
+from windlass.server.compat.astraflow import workers as announcements
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.control import ControlCheck
 from windlass.server.http import WrongMethod, problem
@@ -37,18 +48,31 @@ from windlass.server.openapi import openapi
 from windlass.server.presence import Presence
 from windlass.server.push_urls import LOOPBACK
 from windlass.server.routes import Route, serve
+from windlass.server.tries import Tries
 from windlass.server.ui import WebUi
 
 NATIVE: Sequence[Route] = [
     *flows.ROUTES,
     *runs.ROUTES,
+    *listing.ROUTES,
+    *workflows.ROUTES,
     *history.ROUTES,
+    *logs.ROUTES,
     *workers.ROUTES,
+    *announcements.ROUTES,
+    *fleet.ROUTES,
+    *commands.ROUTES,
     *packages.ROUTES,
+    *resources.ROUTES,
+    *uploads.ROUTES,
+    *parameters.ROUTES,
+    *users.ROUTES,
+    *audit.ROUTES,
     *inbox.ROUTES,
     *system.ROUTES,
     *overview.ROUTES,
     *stream.ROUTES,
+    *events.ROUTES,
 ]
 
 
@@ -57,6 +81,10 @@ class AppOptions(msgspec.Struct, frozen=True):
 
     auth_required: bool = True
     admin_token: str = ""
+    session_s: float = 900.0
+    """How long a user who signed in is not asked again."""
+    login_tries: int = 10
+    """How often a minute somebody may sign in in vain, by user and address."""
     push_allow: tuple[str, ...] = LOOPBACK
     body_bytes_max: int = 16 * 1024 * 1024
     trust: Trust = Trust()
@@ -101,9 +129,20 @@ def create_app(
     app.state.engine = engine
     app.state.attempts = attempts
     app.state.link = link
+    app.state.commands = Commands(engine, link)
     app.state.blobs = blobs
+    app.state.upload_locks = {}
+    link.keep_parameters = parameters.Parameters(engine, blobs).keep
     app.state.trust = options.trust
-    app.state.auth = Auth(engine, required=options.auth_required, admin_token=options.admin_token)
+    app.state.auth = Auth(
+        engine,
+        required=options.auth_required,
+        admin_token=options.admin_token,
+        session_s=options.session_s,
+    )
+    app.state.tries = Tries(options.login_tries)
+    # Whoever tries one name after the other is slowed down as well, if not as soon.
+    app.state.tries_by_address = Tries(10 * options.login_tries)
     app.state.control = ControlCheck(engine, is_here=options.is_control)
     app.state.metrics = Metrics()
     app.state.presence = Presence(engine)
@@ -113,5 +152,6 @@ def create_app(
     app.state.body_bytes_max = options.body_bytes_max
     app.state.workers_changed = workers_changed
     app.state.stream = stream.Hub(engine)
+    app.state.events = events.Events(engine, link, app.state.commands)
     app.state.openapi = openapi(NATIVE)
     return app

@@ -1,4 +1,4 @@
-"""Who may do what: bearer tokens with roles, kept as hashes.
+"""Who may do what: bearer tokens with roles, kept as hashes, and the sessions of users.
 
 A viewer reads, an operator also steers runs and publishes flows, a worker registers and reports,
 an admin does everything. Without tokens (development, on loopback) everybody is an admin, but only
@@ -12,10 +12,12 @@ from hashlib import sha256
 from msgspec.structs import replace
 from starlette.requests import HTTPConnection, Request
 
+from windlass.engine import users
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, Denied, NotFound, Unauthorized
 from windlass.model.rows import Token
 from windlass.ports.store import Cond
+from windlass.server.sessions import Sessions, is_session
 
 ROLES = ("viewer", "operator", "worker", "admin")
 _GRANTS = {
@@ -24,6 +26,7 @@ _GRANTS = {
     "worker": frozenset({"viewer", "worker"}),
     "admin": frozenset(ROLES),
 }
+_STRONGEST = ("admin", "operator", "worker", "viewer")
 _CACHE_MS = 5_000
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -31,19 +34,25 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 class Who:
     """The caller: a name for the record, and what it may do."""
 
-    def __init__(self, name: str, role: str) -> None:
+    def __init__(self, name: str, *roles: str, user_id: str = "") -> None:
         self.name = name
-        self.role = role
+        self.role = next((role for role in _STRONGEST if role in roles), "nobody")
+        self.user_id = user_id
+        """Empty for a token, which is nobody's."""
+        self._may = frozenset(grant for role in roles for grant in _GRANTS[role])
 
     def may(self, role: str) -> bool:
-        return role in _GRANTS[self.role]
+        return role in self._may
 
 
 class Auth:
     """Checks tokens; remembers each for a few seconds."""
 
-    def __init__(self, engine: Engine, *, required: bool, admin_token: str = "") -> None:
+    def __init__(
+        self, engine: Engine, *, required: bool, admin_token: str = "", session_s: float = 900.0
+    ) -> None:
         self._engine = engine
+        self.sessions = Sessions(engine, session_s)
         self.required = required
         self._admin_hash = hash_of(admin_token) if admin_token else ""
         self._known: dict[str, tuple[int, Who]] = {}
@@ -53,16 +62,17 @@ class Auth:
         if not self.required:
             check_local(request)
             return Who("local", "admin")
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
-            raise Unauthorized("send a token: Authorization: Bearer <token>")
-        who = await self.who(token.strip())
+        who = await self.who(bearer(request))
         if not who.may(role):
             raise Denied(f"this needs the {role} role; the token is a {who.role}'s")
         return who
 
     async def who(self, token: str) -> Who:
         """Whose token this is, or `Unauthorized`."""
+        if is_session(token):
+            user, _ = await self.sessions.read(token)
+            roles = [users.ROLES[role] for role in users.roles_of(user) if role in users.ROLES]
+            return Who(user.username, *roles, user_id=user.id)
         hashed = hash_of(token)
         if self._admin_hash and hmac.compare_digest(hashed, self._admin_hash):
             return Who("bootstrap", "admin")
@@ -109,6 +119,14 @@ class Auth:
         gone = replace(rows[0], revoked_at=self._engine.store.now())
         await self._engine.write(changed=(gone,))
         self._known.pop(gone.hash, None)
+
+
+def bearer(request: Request) -> str:
+    """The token a request shows."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthorized("send a token: Authorization: Bearer <token>")
+    return token.strip()
 
 
 def hash_of(token: str) -> str:

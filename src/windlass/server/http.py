@@ -33,6 +33,14 @@ class TooLarge(WindlassError):
     """A body over the limit."""
 
 
+class TooMany(WindlassError):
+    """More tries than are taken; time will help."""
+
+    def __init__(self, what: str, retry_after_s: float) -> None:
+        super().__init__(what)
+        self.retry_after_s = retry_after_s
+
+
 class WrongMethod(WindlassError):
     """A method a path does not take."""
 
@@ -89,6 +97,7 @@ _STATUS: list[tuple[type[Exception], int, str]] = [
     (BadRequest, 400, "The request cannot be read"),
     (WrongMethod, 405, "Wrong method"),
     (TooLarge, 413, "The request is too large"),
+    (TooMany, 429, "Too many tries"),
     (Unauthorized, 401, "Who are you?"),
     (Denied, 403, "Not allowed"),
     (NotFound, 404, "Not found"),
@@ -119,7 +128,7 @@ def problem(error: Exception) -> Response:
         ],
     )
     headers: dict[str, str] = {}
-    if isinstance(error, Unavailable):
+    if isinstance(error, Unavailable | TooMany):
         headers["Retry-After"] = str(max(1, int(error.retry_after_s)))
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"

@@ -1,6 +1,6 @@
 """Pages of a list by key: `limit` rows after `cursor`, which is the `next` of the page before."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -11,6 +11,8 @@ from windlass.ports.store import Cond
 from windlass.server.http import whole_number
 
 R = TypeVar("R", bound=Row)
+
+_BATCH = 500
 
 
 async def fetch_page(
@@ -36,3 +38,32 @@ async def fetch_page(
     )
     more = len(rows) > limit
     return rows[:limit], getattr(rows[limit - 1], order) if more else None
+
+
+async def fetch_filtered(
+    request: Request,
+    table: type[R],
+    keep: Callable[[R], bool],
+    where: Sequence[Cond] = (),
+    *,
+    order: str = "id",
+    descending: bool = True,
+    size: int = 50,
+    size_max: int = 500,
+) -> tuple[list[R], Any]:
+    """As `fetch_page`, with a condition that only a row read can be held against."""
+    limit = max(1, whole_number(request, "limit", size, size_max))
+    engine: Engine = request.app.state.engine
+    after = request.query_params.get("cursor")
+    found: list[R] = []
+    while len(found) <= limit:
+        further = [Cond(order, "<" if descending else ">", after)] if after else []
+        rows = await engine.store.page(
+            table, [*where, *further], order=order, descending=descending, limit=_BATCH
+        )
+        found += [row for row in rows if keep(row)]
+        if len(rows) < _BATCH:
+            break
+        after = getattr(rows[-1], order)
+    more = len(found) > limit
+    return found[:limit], getattr(found[limit - 1], order) if more else None

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 DIST = Path(__file__).parent / "ui_dist"
-PLACES = frozenset({"", "runs", "flows", "inbox", "workers", "settings"})
+PLACES = frozenset({"", "runs", "flows", "inbox", "workers", "packages", "settings"})
 """First parts of the paths where the UI lives; everything else belongs to the API."""
 
 _CSP = (

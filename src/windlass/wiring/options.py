@@ -12,6 +12,10 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     admin_token: str = ""
     """A token that may do everything, for scripted set-ups."""
     no_auth: bool = False
+    session_s: float = 900.0
+    """How long a user who signed in is not asked again."""
+    login_tries: int = 10
+    """How often a minute somebody may sign in in vain, by user and address."""
     lease_s: float = 30.0
     allow_scripts: bool = False
     push_allow: tuple[str, ...] = ()

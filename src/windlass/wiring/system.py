@@ -20,6 +20,7 @@ from windlass.engine import workers
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.loops.control import Control
+from windlass.engine.loops.expiry import Expiry
 from windlass.engine.loops.forever import run_forever
 from windlass.engine.loops.leases import Leases
 from windlass.engine.loops.look import Look
@@ -50,6 +51,7 @@ class System:
         self.engine = Engine(store, Settings(lease_s=options.lease_s))
         self.attempts = Attempts(self.engine)
         self.link = LinkPlane(self.engine, self.attempts)
+        self.blobs = FileBlobs(data_dir(options))
         self.push: PushDispatcher | None = None
         self.control: Control | None = None
         self.runners: list[Runner] = []
@@ -59,6 +61,8 @@ class System:
         options = AppOptions(
             auth_required=not self.options.no_auth,
             admin_token=self.options.admin_token,
+            session_s=self.options.session_s,
+            login_tries=self.options.login_tries,
             push_allow=(*LOOPBACK, *self.options.push_allow),
             trust=Trust(required=self.options.require_signature, keys=self.options.trust_keys),
             is_api="api" in self.options.roles,
@@ -69,7 +73,7 @@ class System:
             self.attempts,
             options,
             link=self.link,
-            blobs=FileBlobs(data_dir(self.options)),
+            blobs=self.blobs,
             workers_changed=self._workers_changed,
         )
 
@@ -85,6 +89,7 @@ class System:
         self._spawn(run_forever(Timers(self.engine)))
         self._spawn(run_forever(Leases(self.engine)))
         self._spawn(run_forever(Strays(self.engine)))
+        self._spawn(run_forever(Expiry(self.engine, self.blobs)))
         self.control = Control(self.engine, self._local_queues(local))
         self._spawn(run_forever(self.control))
         self.engine.feed.on_stop.append(self._stop_attempt)

@@ -113,6 +113,8 @@ class Runner:
         self._free -= 1
         task = asyncio.ensure_future(self._attempt(assignment))
         self._running[assignment.attempt_id] = task
+        # One that is cancelled before its first step never gets to free its slot itself.
+        task.add_done_callback(lambda _: self._release(assignment))
 
     async def _attempt(self, assignment: Assignment) -> None:
         try:

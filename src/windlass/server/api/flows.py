@@ -5,10 +5,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.dialects.flow import compile_flow, read_definition
-from windlass.engine import flows
+from windlass.dialects.workflow import compile_workflow, resolve
+from windlass.engine import flows, workflows
+from windlass.engine.catalog import catalog_of, packages_named
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Flow, Version
+from windlass.model.values import is_object
 from windlass.ports.store import Cond
 from windlass.protocol.api import (
     FlowView,
@@ -18,6 +21,7 @@ from windlass.protocol.api import (
     VersionBody,
     VersionView,
 )
+from windlass.server.audit import note
 from windlass.server.http import parse_json, read_body, reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
@@ -38,35 +42,58 @@ async def read_version(request: Request) -> tuple[object, VersionBody]:
             raise BadRequest(f"the body is not UTF-8: {error}") from error
         return read_definition(text, yaml=True), VersionBody(definition=msgspec.Raw(b"{}"))
     version = parse_json(body, VersionBody)
+    if version.dialect not in ("flow", "workflow"):
+        raise BadRequest(f'no dialect "{version.dialect}"; there are flow and workflow')
     return msgspec.json.decode(version.definition), version
 
 
 async def push(request: Request) -> Response:
     """Publish a definition as the newest version of a flow, which is made if it is new."""
     definition, body = await read_version(request)
+    name = request.path_params["name"]
     if body.status not in ("published", "draft"):
         raise BadRequest(f'status "{body.status}" is neither "published" nor "draft"')
-    done = await flows.publish(
-        engine_of(request),
-        request.path_params["name"],
-        definition,
-        description=body.description,
-        status=body.status,
-    )
+    if body.dialect == "workflow":
+        target, created = await push_workflow(request, name, definition, body)
+    else:
+        done = await flows.publish(
+            engine_of(request), name, definition, description=body.description, status=body.status
+        )
+        target, created = done.target, done.created
+    await note(request, "flow.publish", "flow", target.flow_id, version=target.number)
     view = PublishedView(
-        flow_id=done.flow.id,
-        flow=done.flow.name,
-        version=done.version.number,
-        version_id=done.version.id,
-        created=done.created,
+        flow_id=target.flow_id,
+        flow=target.flow_name,
+        version=target.number,
+        version_id=target.version_id,
+        created=created,
     )
-    return reply(view, 201 if done.created else 200)
+    return reply(view, 201 if created else 200)
+
+
+async def push_workflow(
+    request: Request, name: str, definition: object, body: VersionBody
+) -> tuple[flows.Target, bool]:
+    """A workflow brings its id and name along; the path only says the same once more."""
+    if is_object(definition) and isinstance(definition.get("id"), str):
+        own = (str(definition["id"]).lower(), workflows.name_of(definition))
+        if name.lower() != own[0] and name != own[1]:
+            text = f'the path names "{name}", the workflow is "{own[1]}" ({own[0]})'
+            raise BadRequest(f"{text}; publish it under its own name or id")
+    draft = body.status == "draft"
+    done = await workflows.publish_workflow(engine_of(request), definition, draft=draft)
+    return done.target, done.created
 
 
 async def validate(request: Request) -> Response:
     """Check a definition without keeping it; all its problems at once."""
-    definition, _ = await read_version(request)
-    graph = compile_flow(definition)
+    definition, body = await read_version(request)
+    if body.dialect == "workflow":
+        names = packages_named(definition)
+        locked = resolve(definition, await catalog_of(engine_of(request), names))
+        graph = compile_workflow(definition, locked)
+    else:
+        graph = compile_flow(definition)
     return reply(ValidView(ok=True, nodes=len(graph.nodes), params=flows.params_used(graph)))
 
 

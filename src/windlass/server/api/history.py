@@ -14,6 +14,7 @@ from windlass.model.states import RUN_ENDED, TASK_ENDED, TaskState
 from windlass.ports.store import Cond
 from windlass.protocol.api import AttemptView, EventView, Page, TaskView
 from windlass.server.api.flows import engine_of
+from windlass.server.api.logs import log_texts
 from windlass.server.api.runs import find
 from windlass.server.http import raw, reply, whole_number
 from windlass.server.paging import fetch_page
@@ -76,10 +77,12 @@ async def list_attempts(request: Request) -> Response:
     rows, next_ = await fetch_page(
         request, Attempt, where, descending=False, size=200, size_max=2000
     )
-    return reply(Page(items=[attempt_view(row) for row in rows], next=next_))
+    logs = await log_texts(request, rows)
+    return reply(Page(items=[attempt_view(row, logs.get(row.id)) for row in rows], next=next_))
 
 
-def attempt_view(attempt: Attempt) -> AttemptView:
+def attempt_view(attempt: Attempt, said: str | None = None) -> AttemptView:
+    """An attempt; what was said while it ran stands before what came with its result."""
     return AttemptView(
         id=attempt.id,
         task_id=attempt.task_id,
@@ -94,7 +97,7 @@ def attempt_view(attempt: Attempt) -> AttemptView:
         started_at=attempt.started_at,
         finished_at=attempt.finished_at,
         error=raw(attempt.error),
-        log=attempt.log,
+        log="\n".join(part for part in (said, attempt.log) if part) or None,
     )
 
 

@@ -10,6 +10,7 @@ from windlass.model.states import CheckpointState
 from windlass.ports.store import Cond
 from windlass.protocol.api import AnswerBody, CheckpointView, OkView, Page
 from windlass.server.api.flows import engine_of
+from windlass.server.audit import note
 from windlass.server.http import raw, read_json, reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route, who
@@ -78,6 +79,7 @@ async def resolve(request: Request) -> Response:
     row = await find(request)
     by = who(request).name
     await runs.answer(engine_of(request), row.id, body.answer, by=by, note=body.note)
+    await note(request, "checkpoint.answer", "checkpoint", row.id, run=row.run_id)
     return reply(OkView())
 
 

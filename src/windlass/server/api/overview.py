@@ -6,10 +6,11 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from windlass.engine.engine import Engine
 from windlass.engine.workers import state_of
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.ids import uuid7
-from windlass.model.rows import Attempt, Checkpoint, Run, Task, Worker
+from windlass.model.rows import Attempt, Checkpoint, Run, Task, Version, Worker
 from windlass.model.states import RUN_ENDED
 from windlass.ports.store import Cond
 from windlass.protocol.api import TaskView
@@ -17,6 +18,7 @@ from windlass.protocol.exchange import Wire
 from windlass.server.api.flows import engine_of
 from windlass.server.api.history import task_view
 from windlass.server.api.runs import find
+from windlass.server.compat.astraflow.runs import outline_of
 from windlass.server.http import raw, reply
 from windlass.server.routes import Route
 
@@ -100,6 +102,19 @@ class OutlineAttempt(Wire, frozen=True, kw_only=True, array_like=True):
     finished_at: int | None
 
 
+class OutlinePlace(Wire, frozen=True, kw_only=True):
+    """What a node of the graph stands for in the workflow."""
+
+    path: str
+    node: str
+    role: str
+    label: str
+    type: str
+    package: str
+    version: str
+    container: str
+
+
 class OutlineView(Wire, frozen=True, kw_only=True):
     """A run's tasks and attempts. Events after `seq` apply on top of it."""
 
@@ -108,6 +123,8 @@ class OutlineView(Wire, frozen=True, kw_only=True):
     capped: bool
     tasks: list[OutlineTask]
     attempts: list[OutlineAttempt]
+    places: list[OutlinePlace]
+    """Of a run of a workflow: its nodes by the paths that tasks name; empty for other runs."""
 
 
 async def stats(request: Request) -> Response:
@@ -215,8 +232,29 @@ async def outline(request: Request) -> Response:
             )
             for row in attempts[:_TASKS_MAX]
         ],
+        places=await places_of(engine, run),
     )
     return reply(view)
+
+
+async def places_of(engine: Engine, run: Run) -> list[OutlinePlace]:
+    async with engine.store.session() as session:
+        found = await session.rows(Version, [run.version_id])
+    if not found or found[0].dialect != "workflow":
+        return []
+    return [
+        OutlinePlace(
+            path=place.path,
+            node=place.node,
+            role=place.role,
+            label=place.label,
+            type=place.type,
+            package=place.package,
+            version=place.version,
+            container=place.container,
+        )
+        for place in outline_of(engine, found[0]).values()
+    ]
 
 
 def outline_task(row: Task) -> OutlineTask:

@@ -28,7 +28,10 @@ from windlass.protocol.api import (
     WhyView,
 )
 from windlass.server.api.flows import engine_of
+from windlass.server.audit import note
+from windlass.server.compat.astraflow import listing
 from windlass.server.compat.astraflow import runs as astraflow
+from windlass.server.compat.astraflow.views import run_ref
 from windlass.server.http import parse_json, raw, read_body, read_json, reply, whole_number
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
@@ -72,7 +75,10 @@ def started_view(started: runs.Started, target: flows.Target) -> Response:
 
 
 async def list_runs(request: Request) -> Response:
-    """Runs, newest first, by the filter grammar."""
+    """Runs, newest first, by the filter grammar; workflow runs, oldest first, if the caller filters
+    by `status` or `clientId`."""
+    if listing.wants_list(request):
+        return await listing.list_runs(request)
     engine = engine_of(request)
     where = run_conditions(request.query_params.get("q", ""), engine.store.now())
     rows, next_ = await fetch_page(request, Run, where)
@@ -156,7 +162,12 @@ async def get_why(request: Request) -> Response:
 async def cancel(request: Request) -> Response:
     """Ask a run to stop: what waits ends now, what runs is told and given a moment."""
     body = await read_json(request, CancelBody)
-    await runs.cancel(engine_of(request), (await find(request)).id, body.reason)
+    engine = engine_of(request)
+    run = await find(request)
+    await runs.cancel(engine, run.id, body.reason)
+    await note(request, "run.cancel", "run", run.id, reason=body.reason)
+    if astraflow.is_workflow_run(run) and not wants_native(request):
+        return reply(run_ref(await runs.get_run(engine, run.id)), 202)
     return reply(OkView(), 202)
 
 
@@ -165,6 +176,7 @@ async def signal(request: Request) -> Response:
     body = await read_json(request, SignalBody)
     run = await find(request)
     await runs.signal(engine_of(request), run.id, body.key, bytes(body.value).decode())
+    await note(request, "run.signal", "run", run.id, key=body.key)
     return reply(OkView())
 
 
@@ -173,11 +185,11 @@ async def retry(request: Request) -> Response:
     body = await read_json(request, RetryBody)
     engine = engine_of(request)
     run = await find(request)
-    task, redone = await runs.redo_preview(engine, run.id, body.task)
+    task, redone = await runs.redo_preview(engine, run, body.task, descendants=body.from_)
     if not body.dry_run:
         await runs.retry(engine, run.id, body.task and task.id, body.from_)
-    shown = redone if body.from_ else [task.id]
-    return reply(RetryView(task=task.id, redone=shown), 200 if body.dry_run else 202)
+        await note(request, "run.retry", "run", run.id, task=task.id, descendants=body.from_)
+    return reply(RetryView(task=task.id, redone=redone), 200 if body.dry_run else 202)
 
 
 async def rerun(request: Request) -> Response:
@@ -192,6 +204,7 @@ async def rerun(request: Request) -> Response:
     started = await runs.start_run(
         engine, target, run.params, key=key, tags=run.tags, priority=run.priority
     )
+    await note(request, "run.rerun", "run", started.run.id, of=run.id)
     return started_view(started, target)
 
 
@@ -212,6 +225,8 @@ async def bulk(request: Request) -> Response:
             done += 1
         except WindlassError as error:
             failed.append(BulkFailure(id=row.id, detail=str(error)))
+    if not body.dry_run:
+        await note(request, f"run.bulk.{body.action}", "run", "", q=body.q, done=done)
     return reply(BulkView(matched=len(rows), done=done, failed=failed))
 
 
@@ -226,7 +241,13 @@ _AT = "/api/v1/runs"
 _ONE = _AT + "/{id}"
 ROUTES = [
     Route("POST", _AT, start, "operator", StartBody, StartedView, 202, control=True),
-    Route("GET", _AT, list_runs, gives=Page[RunView], query=("q", "limit", "cursor")),
+    Route(
+        "GET",
+        _AT,
+        list_runs,
+        gives=Page[RunView],
+        query=("q", "status", "clientId", "limit", "cursor"),
+    ),
     Route("POST", f"{_AT}/bulk", bulk, "operator", BulkBody, BulkView, control=True),
     Route("GET", _ONE, get_run, gives=RunView, query=("waitMs",)),
     Route("GET", f"{_ONE}/why", get_why, gives=WhyView),

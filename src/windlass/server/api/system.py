@@ -15,6 +15,7 @@ from windlass.protocol.api import (
     TokenView,
 )
 from windlass.server.api.flows import engine_of
+from windlass.server.audit import note
 from windlass.server.auth import ROLES, Auth
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_page
@@ -30,6 +31,7 @@ async def create_token(request: Request) -> Response:
     """Make a token; its text is shown this once."""
     body = await read_json(request, TokenBody)
     token, text = await auth_of(request).create(body.name, body.role, body.expires_in_s)
+    await note(request, "token.create", "token", token.id, name=token.name, role=token.role)
     return reply(TokenMadeView(id=token.id, token=text), 201)
 
 
@@ -53,6 +55,7 @@ async def list_tokens(request: Request) -> Response:
 async def revoke_token(request: Request) -> Response:
     """Make a token useless."""
     await auth_of(request).revoke(request.path_params["id"])
+    await note(request, "token.revoke", "token", request.path_params["id"])
     return reply(OkView())
 
 

@@ -1,4 +1,4 @@
-"""Workers: register, exchange work for results, list."""
+"""Workers: register, exchange work for results, leave."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,11 +9,10 @@ from starlette.responses import Response
 
 from windlass.engine import workers
 from windlass.engine.attempts import Attempts
-from windlass.engine.engine import Engine
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, NotFound, StaleLease
-from windlass.model.rows import Failure, Worker
-from windlass.protocol.api import OkView, Page, WorkerView
+from windlass.model.rows import Failure
+from windlass.protocol.api import OkView
 from windlass.protocol.exchange import (
     Assigned,
     Exchange,
@@ -25,7 +24,6 @@ from windlass.protocol.exchange import (
 )
 from windlass.server.api.flows import engine_of
 from windlass.server.http import read_json, reply
-from windlass.server.paging import fetch_page
 from windlass.server.push_urls import check_push_url
 from windlass.server.routes import Route
 from windlass.server.waiting import wait_for_work
@@ -145,36 +143,9 @@ async def leave(request: Request) -> Response:
     return reply(OkView())
 
 
-async def list_workers(request: Request) -> Response:
-    """Workers by id, with what each holds and when it was last heard of."""
-    engine = engine_of(request)
-    rows, next_ = await fetch_page(request, Worker, descending=False, size=100, size_max=1000)
-    held = {row["worker_id"]: row["n"] for row in await engine.store.query("count_held")}
-    items = [worker_view(engine, row, held.get(row.id, 0)) for row in rows]
-    if state := request.query_params.get("state"):
-        items = [item for item in items if item.state == state]
-    return reply(Page(items=items, next=next_))
-
-
-def worker_view(engine: Engine, row: Worker, held: int) -> WorkerView:
-    return WorkerView(
-        id=row.id,
-        transport=row.transport,
-        url=row.url,
-        services=msgspec.json.decode(row.services),
-        capacity=row.capacity,
-        load=row.load,
-        held=held,
-        state=workers.state_of(engine, row),
-        registered_at=row.registered_at,
-        seen_at=row.seen_at,
-    )
-
-
 _AT = "/api/v1/workers"
 ROUTES = [
     Route("POST", _AT, register, "worker", Registration, Registered),
     Route("POST", _AT + "/{id}/exchange", exchange, "worker", Exchange, Reply),
     Route("DELETE", _AT + "/{id}", leave, "worker", None, OkView),
-    Route("GET", _AT, list_workers, gives=Page[WorkerView], query=("state", "limit", "cursor")),
 ]

@@ -18,6 +18,7 @@ from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.plan import Plan
 from windlass.testing.simulator.process import Process
 from windlass.testing.simulator.server import EPOCH_S, Server
+from windlass.testing.simulator.workflows import PACKAGE, TYPES, VERSION
 from windlass.worker.link.executor import SERVICES_PACKAGE, SERVICES_VERSION, Feedback, Next
 from windlass.worker.link.runner import LinkRunner
 from windlass.worker.link.serve import handshake_of, register_of
@@ -36,14 +37,18 @@ class SimulatedExecutor:
         self._handlers = handlers
 
     def packages(self) -> list[m.PackageField]:
-        return [m.PackageField(name=SERVICES_PACKAGE, version=SERVICES_VERSION, status="installed")]
+        return [
+            m.PackageField(name=name, version=version, status="installed")
+            for name, version in ((SERVICES_PACKAGE, SERVICES_VERSION), (PACKAGE, VERSION))
+        ]
 
     def manifests(self) -> list[m.ManifestField]:
-        manifest: dict[str, Any] = {"nodes": [{"type": service} for service in PULL]}
-        return [m.ManifestField(name=SERVICES_PACKAGE, version=SERVICES_VERSION, manifest=manifest)]
+        plain: dict[str, Any] = {"nodes": [{"type": service} for service in PULL]}
+        # What is in the other package it leaves to the server to find out.
+        return [m.ManifestField(name=SERVICES_PACKAGE, version=SERVICES_VERSION, manifest=plain)]
 
     def handles(self, dispatch: m.Dispatch) -> bool:
-        return dispatch.node_type in PULL
+        return dispatch.node_type in (*PULL, *TYPES)
 
     async def execute(self, dispatch: m.Dispatch, feedback: Feedback, next_: Next) -> m.Result:
         outcome = await self._handlers.perform(dispatch.task_id)

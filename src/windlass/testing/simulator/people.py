@@ -21,6 +21,7 @@ from windlass.testing.simulator.flows import SIGNALS, make_flow, make_params
 from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.plan import Plan
 from windlass.testing.simulator.server import Server
+from windlass.testing.simulator.workflows import make_workflow
 
 T = TypeVar("T")
 
@@ -49,11 +50,19 @@ class People:
 
     def make_versions(self) -> None:
         rng = self._plan.rng("flows")
+        linked = "link" in self._plan.workers
         for number in range(1, self._plan.runs + 1):
-            source = msgspec.json.encode(make_flow(rng)).decode()
+            # Only workers on the link have packages.
+            is_workflow = linked and rng.random() < 0.4
+            source = make_workflow(rng) if is_workflow else make_flow(rng)
             flow = Flow(id=f"f{number}", name=f"flow {number}", created_at=0)
             version = Version(
-                id=f"v{number}", flow_id=flow.id, number=1, source=source, created_at=0
+                id=f"v{number}",
+                flow_id=flow.id,
+                number=1,
+                dialect="workflow" if is_workflow else "flow",
+                source=msgspec.json.encode(source).decode(),
+                created_at=0,
             )
             self.versions.append((flow, version, make_params(rng)))
 

@@ -190,18 +190,27 @@ class LinkRunner:
         match event:
             case Ready():
                 self._beat_now.set()
-                if not event.resumed:
-                    self._frames.clear()
-                    for report in list(self._unsettled.values()):
-                        self._send_report(report)
-                    for request, task_id, _ in list(self._calls.values()):
-                        self._link.send(request, self._clock(), corr=task_id)
+                self._catch_up(resumed=event.resumed)
             case Turned():
                 raise Refused(event.code, event.reason, fatal=True)
             case Arrived():
                 self._settled(event)
             case Ordered():
                 self._order(event.message)
+
+    def _catch_up(self, *, resumed: bool) -> None:
+        """Send what was said while there was nobody to hear it; in a new session, all of it again.
+
+        A call for the rest of a chain is answered however often it is made.
+        """
+        if not resumed:
+            self._frames.clear()
+        under_way = set(self._frames.values())
+        for task_id, report in list(self._unsettled.items()):
+            if task_id not in under_way:
+                self._send_report(report)
+        for request, task_id, _ in list(self._calls.values()):
+            self._link.send(request, self._clock(), corr=task_id)
 
     def _order(self, message: m.Message) -> None:
         match message:
@@ -348,7 +357,7 @@ class LinkRunner:
             healthy = not self._tasks.draining
             self._link.beat(m.Heartbeat(healthy=healthy, metrics=metrics), self._clock())
             self._write.set()
-            pause = self._settings.heartbeat_s + random.uniform(
+            pause = self._settings.heartbeat_s + self._random.uniform(
                 0, self._settings.heartbeat_jitter_s
             )
             self._beat_now.clear()

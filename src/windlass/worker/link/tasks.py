@@ -93,6 +93,15 @@ class Tasks:
         running.task = asyncio.ensure_future(
             self._run(running, executor, feedback(dispatch), next_(running))
         )
+        running.task.add_done_callback(lambda _: self._never_began(running))
+
+    def _never_began(self, running: Running) -> None:
+        """A task that is cancelled before its first step never gets to say so itself."""
+        dispatch = running.dispatch
+        if dispatch.task_id in self.running:
+            result = failed(dispatch, codes.RUNNER_CANCELLED, running.reason or "stopped")
+            result.status = "CANCELLED"
+            self._ended_with(dispatch, result)
 
     def _find(self, dispatch: m.Dispatch) -> Executor | None:
         return next((e for e in self._executors if e.handles(dispatch)), None)
@@ -131,6 +140,9 @@ class Tasks:
             log.exception("task %s failed", dispatch.task_id)
             result = failed(dispatch, codes.RUNNER_FAILURE, f"{type(error).__name__}: {error}")
         result.duration_ms = round((time.monotonic() - began) * 1000)
+        self._ended_with(dispatch, result)
+
+    def _ended_with(self, dispatch: m.Dispatch, result: m.Result) -> None:
         self.durations[dispatch.node_type] += 1
         self.running.pop(dispatch.task_id, None)
         self._ended[dispatch.task_id] = result

@@ -96,3 +96,18 @@ select distinct run_id from tasks where state = 'queued' and queue = any(:queues
 -- Live attempts of a worker.
 select id, run_id, queue, state, claimed_at, lease_until from attempts
  where worker_id = :worker_id and state in ('claimed', 'running') order by claimed_at;
+
+-- name: bound_runs
+-- Runs that have not ended and execute packages on a worker.
+select distinct b.run_id from bindings b join runs r on r.id = b.run_id
+ where b.worker_id = :worker_id and r.state in ('queued', 'running', 'waiting')
+ order by b.run_id limit :count_max;
+
+-- name: list_workflows
+-- The newest version of each workflow that is not deleted, by the workflow's id.
+select f.id as flow_id, v.id as version_id
+  from flows f join versions v on v.flow_id = f.id
+ where v.dialect = 'workflow' and v.status <> 'deleted' and f.id > :after and f.name like :pattern escape '\'
+   and v.number = (select max(n.number) from versions n
+                    where n.flow_id = f.id and n.dialect = 'workflow' and n.status <> 'deleted')
+ order by f.id limit :count_max;

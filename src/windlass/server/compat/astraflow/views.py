@@ -58,7 +58,7 @@ class RunArtifact(Wire, frozen=True, kw_only=True, omit_defaults=True):
     size_bytes: int | None = None
     inline: bool = False
     expires_at: str = ""
-    metadata: msgspec.Raw = msgspec.Raw(b"{}")
+    metadata: msgspec.Raw | None = None
 
 
 class RunNode(Wire, frozen=True, kw_only=True, omit_defaults=True):

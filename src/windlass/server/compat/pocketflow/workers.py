@@ -11,6 +11,7 @@ from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.rows import Worker
 from windlass.server.api.flows import engine_of
+from windlass.server.compat.astraflow import workers as astraflow
 from windlass.server.compat.pocketflow.names import (
     OK,
     list_field,
@@ -27,8 +28,10 @@ _TYPES = {"push": "http", "pull": "async"}
 
 
 async def register(request: Request) -> Response:
-    """Add a worker, or take it back under its old id."""
+    """Add a worker, or take it back under its old id; AstraFlow's come to the same path."""
     fields = await read_fields(request)
+    if astraflow.is_registration(fields):
+        return await astraflow.announce(request, fields)
     kind = text_field(fields, "Type")
     if kind not in _TRANSPORTS:
         raise BadRequest(f'Type "{kind}" is none of http, async, local')
@@ -50,6 +53,8 @@ async def register(request: Request) -> Response:
 async def heartbeat(request: Request) -> Response:
     """Note that a worker is alive, by its id alone; an unknown one is told to register again."""
     fields = await read_fields(request)
+    if astraflow.is_heartbeat(fields):
+        return await astraflow.beat(request, fields)
     worker_id = text_field(fields, "ID", required=True)
     if not await workers.heartbeat(engine_of(request), worker_id, number_field(fields, "Load")):
         raise NotFound(f'unknown worker "{worker_id}"; register again')

@@ -94,6 +94,9 @@ def check_mover(rows: RunRows, task: Task) -> None:
         moved = bool(inside) or f"{task.id}!expand" in rows.timers
         if kind == Kind.SUBFLOW and rows.node(task).timeout_ms and not cancelling:
             expect(f"{task.id}!timeout" in rows.timers, f"{task.id} has lost its timeout")
+    elif state is TaskState.PENDING and task.node in rows.graph.joins:
+        others = [t for t in open_among(rows.children[task.scope]) if t.state is not state]
+        moved = bool(others)
     elif state is TaskState.PENDING:
         container = rows.tasks[task.scope]
         others = [t for t in open_among(rows.children[container.id]) if t.state is not state]
@@ -127,6 +130,7 @@ _WITH_TIMER = {
     "retry": (TaskState.WAITING,),
     "delay": (TaskState.WAITING,),
     "expand": (TaskState.RUNNING,),
+    "unpin": (TaskState.QUEUED, TaskState.WAITING),
     "timeout": (TaskState.RUNNING, TaskState.WAITING),
 }
 

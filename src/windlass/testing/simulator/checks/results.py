@@ -18,6 +18,11 @@ def check_result(rows: RunRows, task: Task, reported: Mapping[str, Json]) -> Non
     match task.kind:
         case Kind.CALL if task.state is TaskState.SUCCEEDED:
             given = reported.get(f"{task.id}@{task.attempts}")
+            own = rows.node(task).results
+            if own is not None and given is not None:
+                # A port graph's node lays what it is given over results of its own.
+                laid = {**own, "status": "SUCCEEDED", **msgspec.json.decode(given)}
+                given = msgspec.json.encode(laid).decode()
             expect(task.output == given, f"{task.id} took {task.output}, its attempt said {given}")
         case Kind.PARALLEL | Kind.FOREACH if task.state in (TaskState.SUCCEEDED, TaskState.FAILED):
             check_join(rows, task)

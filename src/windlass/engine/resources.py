@@ -1,0 +1,184 @@
+"""Resources: files somebody uploaded, whole or part by part.
+
+A resource's row comes first and its content is a blob under the row's id. Parts are blobs of their
+own, and being there is what makes them received: two that arrive at the same moment need no lock.
+"""
+
+import secrets
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest, Conflict, NotFound
+from windlass.model.rows import Json, Resource
+from windlass.ports.blobs import Blobs
+from windlass.ports.store import Cond
+
+PARAMETERS = "parameters"
+"""The type of what a dispatch could not carry; shown to nobody."""
+PARTS_MAX = 10_000
+CHUNK_BYTES = 8 << 20
+UPLOAD_S = 86_400
+_COPY_BYTES = 1 << 20
+_NAME_MAX = 255
+
+
+class Upload(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that is to come part by part."""
+
+    filename: str
+    size_bytes: int
+    mime_type: str = "application/octet-stream"
+    sha256: str = ""
+    chunk_bytes: int = 0
+    metadata: Json = "{}"
+    type: str = "file"
+    visibility: str = "private"
+
+
+def blob_key(resource_id: str) -> str:
+    return f"resources/{resource_id}"
+
+
+def part_key(resource_id: str, number: int) -> str:
+    return f"uploads/{resource_id}/{number}"
+
+
+def parts_total(row: Resource) -> int:
+    return max(1, -(-row.size_bytes // row.chunk_bytes))
+
+
+def part_bytes(row: Resource, number: int) -> int:
+    """How long a part must be: all alike but the last."""
+    return min(row.chunk_bytes, row.size_bytes - number * row.chunk_bytes)
+
+
+def check_filename(name: str) -> str:
+    """The last part of a name, as text that may be shown and sent in a header."""
+    short = name.replace("\\", "/").rpartition("/")[2]
+    if not short or len(short) > _NAME_MAX or not short.isprintable():
+        raise BadRequest(f"a filename has 1 to {_NAME_MAX} printable characters")
+    return short
+
+
+async def add(engine: Engine, file: Upload, *, owner: str, resource_id: str = "") -> Resource:
+    """Enter a file whose blob is kept already, or will be."""
+    row = _row(engine, file, owner, resource_id)
+    complete = replace(row, state="complete")
+    await engine.write(complete)
+    return complete
+
+
+async def begin(engine: Engine, file: Upload, *, owner: str, bytes_max: int) -> Resource:
+    """Open an upload; it has a day to arrive."""
+    if not 0 < file.size_bytes <= bytes_max:
+        raise BadRequest(f"sizeBytes is from 1 to {bytes_max}")
+    chunk = file.chunk_bytes or max(CHUNK_BYTES, -(-file.size_bytes // PARTS_MAX))
+    if not 1 <= chunk <= bytes_max or -(-file.size_bytes // chunk) > PARTS_MAX:
+        raise BadRequest(f"chunkSize {chunk} makes more than {PARTS_MAX} parts; take a larger one")
+    row = _row(engine, file, owner, "")
+    expires_at = row.created_at + UPLOAD_S * 1000
+    pending = replace(row, chunk_bytes=chunk, expires_at=expires_at)
+    await engine.write(pending)
+    return pending
+
+
+def _row(engine: Engine, file: Upload, owner: str, resource_id: str) -> Resource:
+    return Resource(
+        id=resource_id or engine.new_id(),
+        filename=check_filename(file.filename),
+        type=file.type,
+        mime_type=file.mime_type,
+        size_bytes=file.size_bytes,
+        sha256=file.sha256.lower(),
+        owner=owner,
+        visibility=file.visibility,
+        metadata=file.metadata,
+        created_at=engine.store.now(),
+    )
+
+
+async def get(engine: Engine, resource_id: str) -> Resource:
+    """A resource that is there, whole or in parts."""
+    async with engine.store.session() as session:
+        rows = await session.rows(Resource, [resource_id])
+    if not rows or rows[0].state == "aborted" or has_expired(engine, rows[0]):
+        raise NotFound(f'no resource "{resource_id}"')
+    return rows[0]
+
+
+def has_expired(engine: Engine, row: Resource) -> bool:
+    return row.expires_at is not None and row.expires_at <= engine.store.now()
+
+
+def received(blobs: Blobs, row: Resource) -> list[int]:
+    """Numbers of the parts that have arrived. Blocking."""
+    found: list[int] = []
+    for number in range(parts_total(row)):
+        try:
+            blobs.path(part_key(row.id, number))
+        except NotFound:
+            continue
+        found.append(number)
+    return found
+
+
+def assemble(blobs: Blobs, row: Resource, expected: str) -> str:
+    """Put the parts together and keep them as one; tells the digest. Blocking."""
+    digest = sha256()
+    scratch = blobs.scratch(secrets.token_hex(16))
+    try:
+        with scratch.open("wb") as out:
+            for number in range(parts_total(row)):
+                with _part(blobs, row, number).open("rb") as part:
+                    while chunk := part.read(_COPY_BYTES):
+                        digest.update(chunk)
+                        out.write(chunk)
+        if expected and digest.hexdigest() != expected.lower():
+            text = f"the parts have the sha256 {digest.hexdigest()}, not {expected}"
+            raise Conflict(f"{text}; send the wrong ones again, then complete")
+        blobs.keep(blob_key(row.id), scratch)
+    finally:
+        scratch.unlink(missing_ok=True)
+    return digest.hexdigest()
+
+
+def _part(blobs: Blobs, row: Resource, number: int) -> Path:
+    try:
+        return blobs.path(part_key(row.id, number))
+    except NotFound:
+        text = f"part {number} of {parts_total(row)} has not arrived"
+        raise Conflict(f"{text}; send it, then complete") from None
+
+
+async def completed(engine: Engine, row: Resource, digest: str) -> Resource:
+    done = replace(row, state="complete", sha256=digest, expires_at=None)
+    await engine.write(changed=(done,))
+    return done
+
+
+async def abort(engine: Engine, row: Resource) -> None:
+    """Forget a resource; whoever keeps its blobs removes them after."""
+    await engine.write(changed=(replace(row, state="aborted"),))
+
+
+def remove_blobs(blobs: Blobs, row: Resource) -> None:
+    """Remove what is kept of a resource. Blocking."""
+    blobs.remove(blob_key(row.id))
+    if row.chunk_bytes:
+        remove_parts(blobs, row)
+
+
+def remove_parts(blobs: Blobs, row: Resource) -> None:
+    for number in range(parts_total(row)):
+        blobs.remove(part_key(row.id, number))
+
+
+async def expired(engine: Engine, count_max: int = 100) -> Sequence[Resource]:
+    """Resources whose time is over and that are still kept."""
+    where = [Cond("expires_at", "<=", engine.store.now()), Cond("state", "!=", "aborted")]
+    return await engine.store.page(Resource, where, limit=count_max)

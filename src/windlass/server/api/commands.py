@@ -1,0 +1,166 @@
+"""What an operator tells workers on the link, and where runs are executed."""
+
+import re
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.engine import packages, rebind
+from windlass.model.errors import BadRequest, Conflict, Unavailable
+from windlass.protocol.link import messages as m
+from windlass.protocol.workers_api import CommandBody, CommandRef, RebindBody, ReboundView
+from windlass.server.api.flows import engine_of
+from windlass.server.api.runs import find
+from windlass.server.audit import note
+from windlass.server.commands import Commands
+from windlass.server.http import read_json, reply
+from windlass.server.link.outcomes import iso
+from windlass.server.link.plane import LinkPlane
+from windlass.server.link.session import Session
+from windlass.server.routes import Route
+
+TYPES = ("drain", "undrain", "rebind", "pkg.install", "pkg.uninstall")
+_ANYWHERE = ("", "default")
+_URL = re.compile(r"https?://\S+")
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+
+
+def link_of(request: Request) -> LinkPlane:
+    link: LinkPlane = request.app.state.link
+    return link
+
+
+async def command(request: Request) -> Response:
+    """Tell a worker to drain, to take work again, to give up its runs, or about packages."""
+    body = await read_json(request, CommandBody)
+    if body.type not in TYPES:
+        raise BadRequest(f'no command "{body.type}"; there are {", ".join(TYPES)}')
+    commands: Commands = request.app.state.commands
+    engine = engine_of(request)
+    session = await commands.session(request.path_params["id"])
+    command_id = engine.new_id()
+    match body.type:
+        case "drain" | "undrain":
+            await drain(request, session, body)
+        case "rebind":
+            await give_up(request, session, body)
+        case "pkg.install":
+            await install(request, session, command_id, body)
+        case _:
+            uninstall(request, session, command_id, body)
+    worker_id = session.worker_id
+    detail = {"name": body.name, "version": body.version} if body.name else {}
+    await note(request, f"worker.{body.type}", "worker", worker_id, command=command_id, **detail)
+    if not body.type.startswith("pkg."):
+        commands.done(command_id, worker_id)
+    view = CommandRef(
+        command_id=command_id,
+        worker_id=worker_id,
+        worker_name=worker_id,
+        accepted_at=iso(engine.store.now()),
+    )
+    return reply(view, 202)
+
+
+async def drain(request: Request, session: Session, body: CommandBody) -> None:
+    """From now on the worker gets nothing new, or something again."""
+    session.draining = body.type == "drain"
+    session.ask()
+    if session.draining:
+        session.send(m.Drain(reason=body.reason, deadline_ms=body.deadline_ms))
+    await link_of(request).note(session)
+
+
+async def give_up(request: Request, session: Session, body: CommandBody) -> None:
+    """Move every run that is bound to the worker: to the one named, or wherever it can go."""
+    named = body.worker_id or body.queue or ""
+    target = None if named in _ANYWHERE else named
+    if target == session.worker_id:
+        raise BadRequest("a worker's runs cannot be moved to the worker itself")
+    if target is not None:
+        await rebind.get_target(engine_of(request), target)
+    done, refused = await rebind.rebind_all(engine_of(request), session.worker_id, target)
+    if refused and not done:
+        raise Unavailable(f"no run could be moved: {refused[0]}", 5.0)
+    for moved in done:
+        session.send(m.Rebind(run_id=moved.run_id, reason=body.reason or "rebind"))
+
+
+async def install(request: Request, session: Session, command_id: str, body: CommandBody) -> None:
+    """Have a version installed: from the URL given, or from our repository."""
+    check_name(body)
+    commands: Commands = request.app.state.commands
+    version, sha256 = body.version or "", body.sha256 or ""
+    if sha256 and not _SHA256.fullmatch(sha256):
+        raise BadRequest("sha256 is not 64 hexadecimal digits")
+    if body.url:
+        if not _URL.fullmatch(body.url):
+            raise BadRequest(f'url "{body.url[:80]}" is not an http or https address')
+        if not version:
+            raise BadRequest("an archive from a url needs its version beside it")
+    else:
+        found = await packages.get_version(engine_of(request), body.name, version)
+        if found.status == "yanked":
+            text = f"{found.name} {found.version} is yanked and no longer installed"
+            raise Conflict(f"{text}; choose another version")
+        if sha256 and sha256.lower() != found.sha256:
+            raise Conflict(f"{found.name} {found.version} is published with another sha256")
+        version, sha256 = found.version, found.sha256
+    commands.expect(command_id, session.worker_id, "install", body.name, version)
+    link_of(request).installs.send(session, body.name, version, sha256, body.url or "")
+
+
+def uninstall(request: Request, session: Session, command_id: str, body: CommandBody) -> None:
+    check_name(body)
+    commands: Commands = request.app.state.commands
+    version = body.version or ""
+    commands.expect(command_id, session.worker_id, "uninstall", body.name, version)
+    session.send(m.PkgUninstall(name=body.name, version=body.version))
+
+
+def check_name(body: CommandBody) -> None:
+    if not body.name:
+        raise BadRequest(f'{body.type} needs a package: {{"name": …}}')
+
+
+async def rebind_run(request: Request) -> Response:
+    """Execute the rest of a run elsewhere: on the worker named, or on any that can."""
+    body = await read_json(request, RebindBody)
+    run = await find(request)
+    moved = await rebind.rebind(engine_of(request), run, body.worker_id or None)
+    link = link_of(request)
+    for worker_id in sorted(set(moved.was.values()) - {moved.worker_id}):
+        session = link.sessions.get(worker_id)
+        if session is not None:
+            session.send(m.Rebind(run_id=run.id, reason=body.reason or "rebind"))
+    await note(request, "run.rebind", "run", run.id, workerId=moved.worker_id)
+    view = ReboundView(
+        run_id=run.id,
+        worker_id=moved.worker_id,
+        was=moved.was,
+        accepted_at=iso(engine_of(request).store.now()),
+    )
+    return reply(view, 202)
+
+
+ROUTES = [
+    Route(
+        "POST",
+        "/api/v1/workers/{id}/commands",
+        command,
+        "operator",
+        CommandBody,
+        CommandRef,
+        202,
+    ),
+    Route(
+        "POST",
+        "/api/v1/scheduler/runs/{id}/rebind",
+        rebind_run,
+        "operator",
+        RebindBody,
+        ReboundView,
+        202,
+        control=True,
+    ),
+]

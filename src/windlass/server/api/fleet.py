@@ -1,0 +1,227 @@
+"""The workers there are: who, in which state, with which packages."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.engine import workers
+from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest, NotFound
+from windlass.model.rows import Worker
+from windlass.model.values import is_list, is_object
+from windlass.ports.store import Cond
+from windlass.protocol.api import Page, WorkerView
+from windlass.protocol.workers_api import WorkerMeta, WorkerPackage
+from windlass.server.api.flows import engine_of
+from windlass.server.http import reply, whole_number
+from windlass.server.paging import fetch_filtered
+from windlass.server.routes import Route
+
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_MOST = 10**9
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What a list of workers is limited to; None leaves it open."""
+
+    state: str | None = None
+    text: str | None = None
+    queue: str | None = None
+    connected: bool | None = None
+    healthy: bool | None = None
+    package: tuple[str, str] | None = None
+    package_status: str | None = None
+    inflight_max: int | None = None
+    age_s_max: int | None = None
+
+    def fits(self, engine: Engine, row: Worker) -> bool:
+        state = workers.state_of(engine, row)
+        meta = meta_of(row)
+        connected = row.transport == "link" and state in workers.LIVE
+        age_ms = engine.store.now() - row.seen_at
+        return (
+            self.state in (None, state)
+            and (self.text is None or self.text in row.id or self.text in str(meta.get("hostname")))
+            and (self.queue is None or workers.serves(row, self.queue))
+            and self.connected in (None, connected)
+            and self.healthy in (None, is_healthy(meta))
+            and self.has_package(meta)
+            and (self.inflight_max is None or inflight(row, meta) <= self.inflight_max)
+            and (self.age_s_max is None or age_ms <= self.age_s_max * 1000)
+        )
+
+    def has_package(self, meta: dict[str, Any]) -> bool:
+        if self.package is None and self.package_status is None:
+            return True
+        return any(
+            self.package in (None, (found.name, found.version))
+            and self.package_status in (None, found.status)
+            for found in packages_of(meta)
+        )
+
+
+def wanted(request: Request) -> Wanted:
+    """The filter a query string stands for."""
+    query = request.query_params
+    name, version = query.get("packageName"), query.get("packageVersion")
+    if bool(name) != bool(version):
+        raise BadRequest("packageName and packageVersion go together; give both or neither")
+    return Wanted(
+        state=query.get("state") or None,
+        text=query.get("q") or None,
+        queue=query.get("queue") or None,
+        connected=truth(request, "connected"),
+        healthy=truth(request, "healthy"),
+        package=(name, version) if name and version else None,
+        package_status=query.get("packageStatus") or None,
+        inflight_max=number(request, "maxInflight"),
+        age_s_max=number(request, "maxHeartbeatAgeSeconds"),
+    )
+
+
+def truth(request: Request, name: str) -> bool | None:
+    text = request.query_params.get(name)
+    if not text:
+        return None
+    if text.lower() not in _TRUTH:
+        raise BadRequest(f'{name}="{text}" is neither true nor false')
+    return _TRUTH[text.lower()]
+
+
+def number(request: Request, name: str) -> int | None:
+    given = request.query_params.get(name)
+    return whole_number(request, name, 0, _MOST) if given else None
+
+
+async def list_workers(request: Request) -> Response:
+    """Workers by id, with what each holds and has, and when it was last heard of."""
+    engine = engine_of(request)
+    filters = wanted(request)
+    transport = request.query_params.get("transport")
+    rows, next_ = await fetch_filtered(
+        request,
+        Worker,
+        lambda row: filters.fits(engine, row),
+        [Cond("transport", "=", transport)] if transport else [],
+        descending=False,
+        size=100,
+        size_max=1000,
+    )
+    held = {row["worker_id"]: row["n"] for row in await engine.store.query("count_held")}
+    items = [worker_view(engine, row, held.get(row.id, 0)) for row in rows]
+    return reply(Page(items=items, next=next_))
+
+
+async def get_worker(request: Request) -> Response:
+    """One worker."""
+    engine = engine_of(request)
+    row = await workers.get_worker(engine, request.path_params["id"])
+    if row is None:
+        raise NotFound(f'no worker "{request.path_params["id"]}"')
+    held = await engine.store.query("held_by", worker_id=row.id)
+    return reply(worker_view(engine, row, len(held)))
+
+
+def worker_view(engine: Engine, row: Worker, held: int) -> WorkerView:
+    meta = meta_of(row)
+    return WorkerView(
+        id=row.id,
+        transport=row.transport,
+        url=row.url,
+        services=msgspec.json.decode(row.services),
+        capacity=row.capacity,
+        load=row.load,
+        held=held,
+        state=workers.state_of(engine, row),
+        registered_at=row.registered_at,
+        seen_at=row.seen_at,
+        packages=packages_of(meta),
+        meta=link_meta(meta) if row.transport == "link" else None,
+    )
+
+
+def meta_of(row: Worker) -> dict[str, Any]:
+    found = msgspec.json.decode(row.meta)
+    return found if is_object(found) else {}
+
+
+def packages_of(meta: dict[str, Any]) -> list[WorkerPackage]:
+    given = meta.get("packages")
+    return [
+        WorkerPackage(name=str(p["name"]), version=str(p["version"]), status=str(p["status"]))
+        for p in (given if is_list(given) else ())
+        if is_object(p) and {"name", "version", "status"} <= p.keys()
+    ]
+
+
+def link_meta(meta: dict[str, Any]) -> WorkerMeta:
+    def text(name: str) -> str:
+        return str(meta.get(name) or "")
+
+    capabilities, beat = meta.get("capabilities"), meta.get("heartbeat")
+    return WorkerMeta(
+        hostname=text("hostname"),
+        version=text("version"),
+        instance_id=text("instanceId"),
+        tenant=text("tenant"),
+        capabilities=camel_capabilities(capabilities) if is_object(capabilities) else None,
+        heartbeat=camel_heartbeat(beat) if is_object(beat) else None,
+        payload_types=meta.get("payloadTypes") or [],
+        channels=meta.get("channels") or [],
+    )
+
+
+def camel(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields under the names JSON gives them; what is below them stays as it is."""
+    found: dict[str, Any] = {}
+    for name, value in fields.items():
+        first, *rest = name.split("_")
+        found[first + "".join(word.capitalize() for word in rest)] = value
+    return found
+
+
+def camel_capabilities(given: dict[str, Any]) -> dict[str, Any]:
+    concurrency = given.get("concurrency")
+    return {**given, "concurrency": camel(concurrency) if is_object(concurrency) else {}}
+
+
+def camel_heartbeat(given: dict[str, Any]) -> dict[str, Any]:
+    metrics = given.get("metrics")
+    return {**given, "metrics": camel(metrics) if is_object(metrics) else {}}
+
+
+def is_healthy(meta: dict[str, Any]) -> bool:
+    """Whether it said so; one that said nothing yet counts as well."""
+    beat = meta.get("heartbeat")
+    return not is_object(beat) or beat.get("healthy") is not False
+
+
+def inflight(row: Worker, meta: dict[str, Any]) -> float:
+    beat = meta.get("heartbeat")
+    metrics = beat.get("metrics") if is_object(beat) else None
+    found = metrics.get("inflight") if is_object(metrics) else None
+    return found if isinstance(found, int | float) else row.load
+
+
+_AT = "/api/v1/workers"
+_QUERY = (
+    "state",
+    "q",
+    "transport",
+    "queue",
+    "connected",
+    "healthy",
+    "packageName",
+    "packageVersion",
+    "packageStatus",
+    "maxInflight",
+    "maxHeartbeatAgeSeconds",
+    "limit",
+    "cursor",
+)
+ROUTES = [
+    Route("GET", _AT, list_workers, gives=Page[WorkerView], query=_QUERY),
+    Route("GET", _AT + "/{id}", get_worker, gives=WorkerView),
+]

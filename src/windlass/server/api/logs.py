@@ -1,0 +1,80 @@
+"""What attempts said while they ran: chunk by chunk, or as one text beside each attempt."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.model.errors import BadRequest
+from windlass.model.rows import Attempt, LogChunk
+from windlass.ports.store import Cond
+from windlass.protocol.api import LogView, Page
+from windlass.server.api.flows import engine_of
+from windlass.server.api.runs import find
+from windlass.server.http import reply
+from windlass.server.paging import fetch_page
+from windlass.server.routes import Route
+
+CHANNELS = ("stdout", "stderr", "log")
+_CHARS_MAX = 64_000
+"""How much of one attempt's log stands beside the attempt: its end."""
+_CHUNKS_MAX = 5_000
+
+
+async def log_texts(request: Request, attempts: Sequence[Attempt]) -> dict[str, str]:
+    """The logs of some attempts, the end of each; those that run are not left behind."""
+    if not attempts:
+        return {}
+    await request.app.state.link.feedback.flush()
+    chunks = await engine_of(request).store.page(
+        LogChunk,
+        [
+            Cond("attempt_id", "in", [attempt.id for attempt in attempts]),
+            Cond("channel", "in", CHANNELS),
+        ],
+        order="number",
+        descending=True,
+        limit=_CHUNKS_MAX,
+    )
+    texts: defaultdict[str, list[str]] = defaultdict(list)
+    sizes: defaultdict[str, int] = defaultdict(int)
+    for chunk in chunks:
+        room = _CHARS_MAX - sizes[chunk.attempt_id]
+        if room > 0:
+            texts[chunk.attempt_id].append(chunk.text[-room:])
+            sizes[chunk.attempt_id] += len(chunk.text)
+    return {
+        attempt_id: ("…" if sizes[attempt_id] > _CHARS_MAX else "") + "".join(reversed(found))
+        for attempt_id, found in texts.items()
+    }
+
+
+async def list_logs(request: Request) -> Response:
+    """The chunks of one attempt's log in order, of all channels or of one."""
+    run = await find(request)
+    attempt = request.query_params.get("attempt", "")
+    if not attempt.startswith(f"{run.id}~") or "@" not in attempt:
+        raise BadRequest(f"attempt names one of run {run.id}: see /runs/{{id}}/attempts")
+    await request.app.state.link.feedback.flush()
+    where = [Cond("attempt_id", "=", attempt)]
+    if channel := request.query_params.get("channel"):
+        where.append(Cond("channel", "=", channel))
+    rows, next_ = await fetch_page(
+        request, LogChunk, where, order="number", descending=False, size=200, size_max=2000
+    )
+    items = [
+        LogView(number=row.number, at=row.at, channel=row.channel, text=row.text) for row in rows
+    ]
+    return reply(Page(items=items, next=next_))
+
+
+ROUTES = [
+    Route(
+        "GET",
+        "/api/v1/runs/{id}/logs",
+        list_logs,
+        gives=Page[LogView],
+        query=("attempt", "channel", "limit", "cursor"),
+    ),
+]

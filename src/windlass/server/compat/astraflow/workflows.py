@@ -1,0 +1,144 @@
+"""Workflows somebody keeps to edit and run later, and what they look like."""
+
+import asyncio
+import secrets
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.dialects.workflow import definition_hash
+from windlass.engine import library, workflows
+from windlass.model.errors import BadRequest, NotFound
+from windlass.model.values import is_object
+from windlass.ports.blobs import Blobs
+from windlass.protocol.exchange import Wire
+from windlass.server.api.flows import engine_of, like
+from windlass.server.audit import note
+from windlass.server.http import read_json, reply, whole_number
+from windlass.server.routes import Route
+
+PAGE_MAX = 200
+_PREVIEW_CHARS_MAX = 4_000_000
+
+
+class WorkflowRef(Wire, frozen=True, kw_only=True):
+    workflow_id: str
+    version: int
+    definition_hash: str
+
+
+class WorkflowList(Wire, frozen=True, kw_only=True):
+    items: list[msgspec.Raw]
+    next_cursor: str | None = None
+
+
+class Preview(Wire, frozen=True, kw_only=True):
+    preview_image: str | None
+    """Base64, or a data URL; None: there is none."""
+
+
+async def keep(request: Request) -> Response:
+    """Keep a workflow as a draft, which may name packages nobody has yet."""
+    definition = await read_json(request, dict[str, Any])
+    done = await workflows.publish_workflow(engine_of(request), definition, draft=True)
+    target = done.target
+    await note(request, "workflow.keep", "workflow", target.flow_id, version=target.number)
+    view = WorkflowRef(workflow_id=target.flow_id, version=target.number, definition_hash=done.hash)
+    headers = {"Location": f"/api/v1/workflows/{target.flow_id}"}
+    return reply(view, 201 if done.created else 200, headers)
+
+
+async def list_workflows(request: Request) -> Response:
+    """Workflows by id, each as it was kept last; `q` is text in the name."""
+    limit = max(1, whole_number(request, "limit", 50, PAGE_MAX))
+    text = request.query_params.get("q")
+    found = await library.list_workflows(
+        engine_of(request),
+        pattern=like(text) if text else "%",
+        after=request.query_params.get("cursor", ""),
+        limit=limit + 1,
+    )
+    items = [msgspec.Raw(row.source.encode()) for row in found[:limit]]
+    next_ = found[limit - 1].flow_id if len(found) > limit else None
+    return reply(WorkflowList(items=items, next_cursor=next_))
+
+
+async def get_workflow(request: Request) -> Response:
+    """A workflow as it was kept last."""
+    version = await library.get_workflow(engine_of(request), request.path_params["id"])
+    return definition_reply(request, version.source)
+
+
+def definition_reply(request: Request, source: str, digest: str = "") -> Response:
+    """A definition under a weak ETag: its text may be spaced in other ways and mean the same."""
+    digest = digest or definition_hash(msgspec.json.decode(source))
+    etag = f'W/"sha256:{digest}"'
+    headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
+    given = request.headers.get("if-none-match", "")
+    if given.strip() == "*" or etag.removeprefix("W/") in given:
+        return Response(status_code=304, headers=headers)
+    return Response(source.encode(), headers=headers, media_type="application/json")
+
+
+async def delete(request: Request) -> Response:
+    """Delete a workflow; runs of it and their definitions stay."""
+    workflow_id = request.path_params["id"].lower()
+    count = await library.delete_workflow(engine_of(request), workflow_id)
+    blobs: Blobs = request.app.state.blobs
+    await asyncio.to_thread(blobs.remove, preview_key(workflow_id))
+    await note(request, "workflow.delete", "workflow", workflow_id, versions=count)
+    return Response(status_code=204)
+
+
+async def put_preview(request: Request) -> Response:
+    """Keep a picture of a workflow, or (null) forget it."""
+    body = await read_json(request, Preview)
+    version = await library.get_workflow(engine_of(request), request.path_params["id"])
+    blobs: Blobs = request.app.state.blobs
+    key = preview_key(version.flow_id)
+    image = body.preview_image
+    if image is not None and len(image) > _PREVIEW_CHARS_MAX:
+        raise BadRequest(f"a preview has at most {_PREVIEW_CHARS_MAX} characters")
+    if image is None:
+        await asyncio.to_thread(blobs.remove, key)
+    else:
+        await asyncio.to_thread(write_blob, blobs, key, image.encode())
+    return reply(Preview(preview_image=image))
+
+
+async def get_preview(request: Request) -> Response:
+    """The picture of a workflow: as it was put, or as its definition brings it."""
+    version = await library.get_workflow(engine_of(request), request.path_params["id"])
+    blobs: Blobs = request.app.state.blobs
+    try:
+        path = blobs.path(preview_key(version.flow_id))
+        image: object = (await asyncio.to_thread(path.read_bytes)).decode()
+    except NotFound:
+        definition = msgspec.json.decode(version.source)
+        image = definition.get("previewImage") if is_object(definition) else None
+    return reply(Preview(preview_image=image if isinstance(image, str) else None))
+
+
+def preview_key(workflow_id: str) -> str:
+    return f"previews/{sha256(workflow_id.encode()).hexdigest()}"
+
+
+def write_blob(blobs: Blobs, key: str, content: bytes) -> None:
+    scratch = blobs.scratch(secrets.token_hex(16))
+    scratch.write_bytes(content)
+    blobs.keep(key, scratch)
+
+
+_AT = "/api/v1/workflows"
+_ONE = _AT + "/{id}"
+ROUTES = [
+    Route("GET", _AT, list_workflows, gives=WorkflowList, query=("q", "limit", "cursor")),
+    Route("POST", _AT, keep, "operator", dict[str, Any], WorkflowRef, 201),
+    Route("GET", _ONE, get_workflow),
+    Route("DELETE", _ONE, delete, "operator", status=204),
+    Route("GET", f"{_ONE}/preview", get_preview, gives=Preview),
+    Route("PUT", f"{_ONE}/preview", put_preview, "operator", Preview, Preview),
+]

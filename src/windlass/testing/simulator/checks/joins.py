@@ -1,0 +1,61 @@
+"""Port graphs: a node begins once, when every edge into it is settled, and only if one fired."""
+
+from collections import defaultdict
+
+import msgspec
+
+from windlass.kernel.expressions import holds
+from windlass.kernel.values import walk
+from windlass.model.graph import Edge, Ref, Root
+from windlass.model.rows import Task
+from windlass.model.states import TASK_ENDED, TaskState
+from windlass.testing.simulator.checks.rows import RunRows, expect
+
+_NEVER_BEGAN = (TaskState.PENDING, TaskState.CANCELLED)
+
+
+def check_joins(rows: RunRows) -> None:
+    incoming: defaultdict[str, list[Edge]] = defaultdict(list)
+    for edges in rows.graph.edges.values():
+        for edge in edges:
+            if edge.target is not None:
+                incoming[edge.target].append(edge)
+    by_node: dict[str, Task] = {}
+    for task in rows.children[rows.run.id]:
+        expect(task.node not in by_node, f"{task.node} was visited twice in {rows.run.id}")
+        by_node[task.node] = task
+    for task in by_node.values():
+        check_node(task, incoming[task.node], by_node)
+
+
+def check_node(task: Task, edges: list[Edge], by_node: dict[str, Task]) -> None:
+    if not edges:
+        return
+    before = [by_node.get(edge.source) for edge in edges]
+    settled = [b is not None and b.state in TASK_ENDED for b in before]
+    if task.state not in _NEVER_BEGAN:
+        expect(all(settled), f"{task.id} is {task.state} before all edges into it are settled")
+        fired = any(
+            fires(edge, source) for edge, source in zip(edges, before, strict=True) if source
+        )
+        began = task.attempts > 0 or task.state is not TaskState.SKIPPED
+        expect(fired == began, f"{task.id} is {task.state} although its edges fired: {fired}")
+    elif task.state is TaskState.PENDING:
+        still = settled.count(False)
+        expect(task.edges_open == still, f"{task.id} waits for {task.edges_open}, not {still}")
+
+
+def fires(edge: Edge, source: Task) -> bool:
+    """Whether an ended task's edge leads on."""
+    if source.state is not TaskState.SUCCEEDED:
+        return False
+    if edge.when is None:
+        return True
+    results = msgspec.json.decode(source.output or "{}")
+
+    def read(ref: Ref) -> object:
+        if ref.root is Root.LITERAL:
+            return ref.literal
+        return walk({"results": results}, ref.path)
+
+    return holds(edge.when, read)
