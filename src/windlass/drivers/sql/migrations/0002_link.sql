@@ -105,6 +105,3 @@ create table audit (
     detail text not null
 );
 create index audit_by_action on audit (action, id);
-
--- Who holds what: asked when a worker comes back, and when one is lost.
-create index attempts_by_worker on attempts (worker_id) where state in ('claimed', 'running');

@@ -93,7 +93,8 @@ select queue from names where queue is not null;
 select distinct run_id from tasks where state = 'queued' and queue = any(:queues) limit :count_max;
 
 -- name: held_by
--- Live attempts of a worker.
+-- Live attempts of a worker: few are live at once, and a worker comes back seldom, so they are
+-- looked through rather than indexed, which every attempt would pay for.
 select id, run_id, queue, state, claimed_at, lease_until from attempts
  where worker_id = :worker_id and state in ('claimed', 'running') order by claimed_at;
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from windlass.dialects.workflow import Place as DefinitionPlace
 from windlass.engine.engine import Engine
 from windlass.model.ids import attempt_id, task_of
 from windlass.model.rows import Artifact, Event, Run, Task, Version
@@ -52,11 +53,13 @@ class Teller:
 
     async def node_of(self, run: Run, path: str) -> str:
         """The workflow's node a path of its graph stands for; "" for what only we know of."""
-        known = self._engine.outlines.get(run.version_id)
+        known: Mapping[str, DefinitionPlace] | None = self._engine.outlines.get(run.version_id)
         if known is None:
             async with self._engine.store.session() as session:
                 found = await session.rows(Version, [run.version_id])
-            known = outline_of(self._engine, found[0]) if found else {}
+            if not found:
+                return ""
+            known = outline_of(self._engine, found[0])
         place = known.get(path)
         return place.node if place is not None and place.role in _SHOWN else ""
 

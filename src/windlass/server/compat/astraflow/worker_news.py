@@ -7,6 +7,7 @@ import msgspec
 from windlass.engine.engine import Engine
 from windlass.engine.workers import LIVE, state_of
 from windlass.model.rows import Worker
+from windlass.model.values import is_object
 from windlass.protocol.link import messages as m
 from windlass.server.api.fleet import camel_heartbeat, meta_of, packages_of
 from windlass.server.commands import CommandNews
@@ -31,7 +32,7 @@ def heartbeat_news(engine: Engine, worker: Worker) -> Told:
         "registered": state != "offline",
         "state": state,
         "packages": packages_of(meta),
-        "heartbeat": camel_heartbeat(beat) if isinstance(beat, dict) else None,
+        "heartbeat": camel_heartbeat(beat) if is_object(beat) else None,
     }
     return "worker.heartbeat", worker.id, data
 

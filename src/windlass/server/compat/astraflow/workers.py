@@ -141,7 +141,7 @@ def capabilities_in(fields: Fields) -> dict[str, Any]:
         raise BadRequest("capabilities.concurrency.max_parallel must be a number from 1")
     concurrency = {**limits, "max_parallel": most}
     concurrency.pop("maxParallel", None)
-    runtimes = known.get("runtimes") or []
+    runtimes: Any = known.get("runtimes") or []
     return {"concurrency": concurrency, "runtimes": runtimes, "features": features}
 
 
