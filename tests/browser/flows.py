@@ -91,14 +91,16 @@ def loop_of_events(count: int) -> dict[str, Any]:
 
 
 def crowd(service: str) -> dict[str, Any]:
-    """A fan-out for pull workers of a service, all of it ready at once."""
-    node = {
+    """A fan-out that is soon done, then one for pull workers of a service."""
+    fan = {
         "kind": "foreach",
-        "exec_type": "queue",
-        "service": service,
         "prep": {"input_key": "$params.items"},
-        "post": {"output_key": "out"},
         "parallel_mode": "concurrent",
         "max_parallel": 10_000,
     }
-    return {"start": "each", "nodes": {"each": node}, "edges": []}
+    local = {"exec_type": "local_func", "func": "mul", "params": {"mul": 1}}
+    nodes = {
+        "first": {**fan, **local, "post": {"output_key": "one"}},
+        "each": {**fan, "exec_type": "queue", "service": service, "post": {"output_key": "two"}},
+    }
+    return {"start": "first", "nodes": nodes, "edges": [{"from": "first", "to": "each"}]}

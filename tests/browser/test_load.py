@@ -29,6 +29,8 @@ TASKS = 10_000
 EVENTS_PER_S = 1_000
 FOR_S = 10
 GATHER_S = 0.05
+MADE = 1_000
+"""How many branches of a fan-out the server makes at a time."""
 SHARE = int(EVENTS_PER_S * GATHER_S)
 
 
@@ -93,17 +95,21 @@ def events_of(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
     }
     seq = run["seq"]
     for index in range(TASKS):
-        task = f"{run['id']}~each.1~{index}"
+        fan = f"{run['id']}~each.2"
+        task = f"{fan}~{index}"
         attempt = f"{task}@1"
         for kind, state, tried in (
             ("attempt.claimed", "running", "claimed"),
             ("attempt.succeeded", "succeeded", "succeeded"),
         ):
             seq += 1
-            changes = [
+            changes: list[dict[str, Any]] = [
                 {"task": task, "node": "each/*", "state": state},
                 {"attempt": attempt, "state": tried, "worker": "w-rain"},
             ]
+            if kind == "attempt.succeeded" and index % MADE == 0 and index + MADE < TASKS:
+                made = [index + MADE, index + 2 * MADE]
+                changes.append({"fanout": fan, "made": made, "released": made[1], "total": TASKS})
             yield {
                 **news,
                 "seq": seq,
@@ -117,12 +123,10 @@ def events_of(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def large(site: Site) -> dict[str, Any]:
-    """A run with ten thousand tasks in a queue nobody serves."""
+    """A run with ten thousand tasks done, and the next thousand in a queue nobody serves."""
     site.push("rain", flows.crowd("nobody-serves-this"))
     run_id = site.start("rain", {"items": list(range(TASKS))})
-    counted = {"task": "each", "limit": 1}
-    wait_until(lambda: site.http.get(f"/api/v1/runs/{run_id}/tasks", params=counted).json(), 60)
-    wait_until(lambda: len(outline(site, run_id)["tasks"]) > TASKS, 60)
+    wait_until(lambda: len(outline(site, run_id)["tasks"]) > TASKS + MADE, 120, every_s=0.5)
     return site.run(run_id)
 
 
@@ -159,7 +163,8 @@ def rained_on(site: Site, browser: Browser, run: dict[str, Any], view: str) -> t
         page.evaluate(WATCH)
         begin.set()
         assert over.wait(FOR_S * 2), "the stream was cut"
-        done = EVENTS_PER_S * FOR_S // 2
+        # Nothing was lost on the way: the first fan-out, itself, and half of the second.
+        done = TASKS + 1 + EVENTS_PER_S * FOR_S // 2
         expect(page.get_by_text(f"{done} succeeded")).to_be_visible()
         return opened_s, float(page.evaluate("window.longest"))
     finally:

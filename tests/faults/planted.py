@@ -1,4 +1,4 @@
-"""Twenty faults, each a small patch of the engine, to show that the simulator finds such things."""
+"""Faults, each a small patch of the product, to show that the simulator finds such things."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from windlass.engine import advance, demand, runs, workspace
-from windlass.engine.loops import leases, timers
-from windlass.kernel import cancel, decide, routing, scopes, turn
+from windlass.engine.loops import leases, strays, timers
+from windlass.kernel import cancel, decide, routing, scopes, turn, visits
 from windlass.kernel.events import AttemptSucceeded, Claim, TimerFired
 from windlass.kernel.nodes import call, subflow
 from windlass.kernel.turn import Decision, Turn
@@ -24,7 +24,10 @@ from windlass.model.rows import (
 )
 from windlass.model.states import TASK_ENDED, AttemptState, TaskState
 from windlass.ports.store import Cond
+from windlass.protocol.link.windows import Inbound
 from windlass.testing.memory import MemoryDatabase
+from windlass.worker.link.runner import LinkRunner
+from windlass.worker.link.tasks import Tasks
 
 Patch = pytest.MonkeyPatch
 
@@ -273,3 +276,52 @@ def commit_taken_for_done(patch: Patch) -> None:
         return True
 
     patch.setattr(advance.Advance, "_was_committed", was_committed)
+
+
+# The link and its workers
+
+
+@fault("a result that came while the link was down is never sent")
+def silence_after_a_cut(patch: Patch) -> None:
+    def catch_up(self: LinkRunner, *, resumed: bool) -> None:
+        """Sends again only what had been sent before."""
+
+    patch.setattr(LinkRunner, "_catch_up", catch_up)
+
+
+@fault("a task that is stopped before its first step keeps its slot")
+def slot_kept_by_the_stopped(patch: Patch) -> None:
+    patch.setattr(Tasks, "_never_began", lambda self, running: None)
+
+
+@fault("tasks that wait for a worker which is gone wait for ever")
+def strays_left_alone(patch: Patch) -> None:
+    async def run_once(self: strays.Strays) -> int:
+        return 0
+
+    patch.setattr(strays.Strays, "run_once", run_once)
+
+
+@fault("an acknowledgement covers frames that were not settled")
+def acknowledged_too_much(patch: Patch) -> None:
+    right = Inbound.receive
+
+    def receive(self: Inbound[Any], seq: int, frame: Any) -> list[tuple[int, Any]]:
+        found = right(self, seq, frame)
+        self.base = max(self.base, seq)
+        return found
+
+    patch.setattr(Inbound, "receive", receive)
+
+
+@fault("a join begins when one edge too few has arrived")
+def join_begins_early(patch: Patch) -> None:
+    right = visits.new_task
+
+    def new_task(turn: Turn, scope: str, path: str, **more: Any) -> Task:
+        task = right(turn, scope, path, **more)
+        if turn.graph.joins.get(path, 0) > 1 and path in turn.graph.joins:
+            turn.graph.joins[path] -= 1
+        return task
+
+    patch.setattr(visits, "new_task", new_task)

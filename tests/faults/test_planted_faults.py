@@ -1,11 +1,11 @@
-"""The simulator finds faults: twenty are planted, one at a time, and each must come to light."""
+"""The simulator finds faults: they are planted one at a time, and each must come to light."""
 
 import pytest
 
 from tests.faults.planted import FAULTS, Fault
 from windlass.testing.simulator import Outcome, plan_for, simulate
 
-SEEDS_MAX = 150
+SEEDS_MAX = 400
 
 
 def hunt(planted: Fault) -> Outcome | None:
@@ -19,8 +19,8 @@ def hunt(planted: Fault) -> Outcome | None:
     return None
 
 
-def test_there_are_twenty() -> None:
-    assert len({planted.name for planted in FAULTS}) == 20
+def test_there_are_enough_of_them() -> None:
+    assert len({planted.name for planted in FAULTS}) >= 20
 
 
 @pytest.mark.parametrize("planted", FAULTS, ids=lambda planted: planted.name)

@@ -178,7 +178,7 @@ async def test_only_operators_command_and_only_workers_that_are_there(server: Li
         pass
 
     async def late() -> bool:
-        return (await command(server, "gone", type="drain")).status_code == 503
+        return bool((await command(server, "gone", type="drain")).status_code == 503)
 
     await until(late)
     answer = await command(server, "gone", type="drain")

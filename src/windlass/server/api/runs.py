@@ -49,6 +49,10 @@ async def start(request: Request) -> Response:
     if b'"workflow"' in text and "workflow" in parse_json(text, dict[str, msgspec.Raw]):
         return await astraflow.start(request, engine, text)
     body = parse_json(text, StartBody)
+    if "definitionHash" in body.tags:
+        raise BadRequest(
+            'the tag "definitionHash" is kept for runs that bring their workflow along'
+        )
     target = await flows.find_target(engine, body.flow, body.version)
     started = await runs.start_run(
         engine,

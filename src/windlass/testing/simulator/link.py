@@ -100,6 +100,7 @@ class LinkWorker:
     ) -> None:
         self.name = name
         self.process: Process | None = None
+        self.is_gone = False
         self._loop = loop
         self._servers = servers
         self._executor = SimulatedExecutor(handlers)
@@ -161,5 +162,10 @@ class LinkWorker:
             self.process = None
 
     def restart(self) -> None:
-        if self.process is None:
+        if self.process is None and not self.is_gone:
             self.start()
+
+    def go(self) -> None:
+        """Crash, and never come back."""
+        self.is_gone = True
+        self.crash()

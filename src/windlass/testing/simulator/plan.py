@@ -27,6 +27,7 @@ FAULTS = (
     "retry",
     "retry_from",
     "same_key",
+    "gone",
 )
 """Everything that can be switched off, so that a failing seed shrinks to what it needs."""
 

@@ -103,7 +103,7 @@ class World:
         for host in self.hosts:
             host.restart()
         await self.people.publish()
-        trouble = [asyncio.ensure_future(self.chaos.run())]
+        trouble = [asyncio.ensure_future(self.chaos.run()), asyncio.ensure_future(self._lose_one())]
         deeds = [asyncio.ensure_future(self.people.meddle())]
         deeds += [asyncio.ensure_future(self.people.start(n)) for n in range(self.plan.runs)]
         await asyncio.sleep(self.plan.trouble_s)
@@ -117,6 +117,14 @@ class World:
             raise Broken(
                 f"not at rest {CALM_S:.0f} s after the last fault: {self._open()}"
             ) from None
+
+    async def _lose_one(self) -> None:
+        """One of several workers on the link goes for good; the others must do its work."""
+        linked = [worker for worker in self.workers if isinstance(worker, LinkWorker)]
+        if len(linked) > 1 and self.plan.has("gone"):
+            rng = self.plan.rng("gone")
+            await asyncio.sleep(rng.uniform(0.2, 0.8) * self.plan.trouble_s)
+            rng.choice(linked).go()
 
     def calm_down(self) -> None:
         for part in (self.network, self.handlers, self.people):

@@ -3,12 +3,15 @@
 Theory of operation. A listener of the group commit puts the events of a client's runs into the
 bounded queue of each of its streams; the stream draws news from them as it writes. A stream
 remembers the newest `seq` of each run it told of, so what comes twice is told once, and what
-another process committed is read from the database when that process says so. News of runs are
-durable: their ids name the run and its `seq`, and `Last-Event-ID` has them told again from there.
+another process committed is read from the database: one task looks for all streams every second.
+News of runs are durable: their ids name the run and its `seq`, and `Last-Event-ID` has them told
+again from there.
 Progress, pieces of results, workers and commands are told once, to whoever listens then.
 """
 
 import asyncio
+import contextlib
+import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from typing import Any, cast
@@ -18,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from windlass.engine.engine import Engine
-from windlass.model.errors import BadRequest
+from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.ids import task_of
 from windlass.model.rows import Event, Run, Task, Worker
 from windlass.ports.store import Writes
@@ -28,7 +31,15 @@ from windlass.server.commands import CommandNews, Commands
 from windlass.server.compat.astraflow.history import History
 from windlass.server.compat.astraflow.news import News, Teller, feedback_news
 from windlass.server.compat.astraflow.runs import is_workflow_run
-from windlass.server.compat.astraflow.streams import RUNS_MAX, OfRun, Said, Speaker, Stream
+from windlass.server.compat.astraflow.streams import (
+    RUNS_MAX,
+    Item,
+    Moved,
+    OfRun,
+    Said,
+    Speaker,
+    Stream,
+)
 from windlass.server.compat.astraflow.views import tags_of
 from windlass.server.compat.astraflow.worker_news import (
     command_news,
@@ -40,7 +51,10 @@ from windlass.server.link.plane import LinkPlane
 from windlass.server.link.session import Session
 from windlass.server.routes import Route
 
+log = logging.getLogger(__name__)
+
 _GATHER_S = 0.25
+_LOOK_S = 1.0
 _CLIENT_MAX = 200
 
 
@@ -55,6 +69,7 @@ class Events:
         self._streams: dict[str, set[Stream]] = {}
         self._owners: OrderedDict[str, str] = OrderedDict()
         """The clients of runs that moved lately."""
+        self._looking: asyncio.Task[None] | None = None
         self._count = 0
         engine.advance.listeners.append(self.committed)
         link.feedback.listeners.append(self._said)
@@ -126,9 +141,9 @@ class Events:
     ) -> AsyncIterator[bytes]:
         """The stream of one client, until it leaves, falls behind, or the server stops."""
         stream = Stream(client)
-        # No run has an empty id, so this is set only when everybody is to look again.
-        others = self._engine.feed.watch("")
         self._streams.setdefault(client, set()).add(stream)
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.ensure_future(self._look())
         try:
             yield b": welcome\n\n"
             async for news, replayed in self._history.begin(stream, last_id):
@@ -142,25 +157,45 @@ class Events:
                 elif stream.overran:
                     yield b"retry: 100\n: this client is too slow; connect again\n\n"
                     return
-                elif others.is_set():
-                    others.clear()
-                    async for news in self._history.catch_up(stream):
-                        yield self._message(client, news)
-                    await asyncio.sleep(_GATHER_S)
-                elif not await any_set(stream.ready, others, stopping):
+                elif not await any_set(stream.ready, stopping):
                     yield b": still here\n\n"
         finally:
-            self._engine.feed.unwatch("", others)
             self._streams[client].discard(stream)
             if not self._streams[client]:
                 del self._streams[client]
 
-    async def _draw(self, stream: Stream, item: OfRun | Said | News) -> list[News]:
+    async def _look(self) -> None:
+        """See now and then what other processes did: once for all streams, while there are any."""
+        # No run has an empty id, so this is set only when everybody is to look again.
+        others = self._engine.feed.watch("")
+        try:
+            while self._streams:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(others.wait(), _LOOK_S)
+                others.clear()
+                try:
+                    await self._look_once()
+                except Unavailable as error:
+                    log.info("streams wait: %s", error)
+                await asyncio.sleep(_GATHER_S)
+        finally:
+            self._engine.feed.unwatch("", others)
+
+    async def _look_once(self) -> None:
+        streams = [stream for some in self._streams.values() for stream in some]
+        for run in await self._history.moved({run_id for s in streams for run_id in s.open}):
+            for stream in self._streams.get(self._note_owner(run), ()):
+                if stream.idle and run.seq > stream.seen.get(run.id, 0):
+                    stream.put(Moved(run))
+
+    async def _draw(self, stream: Stream, item: Item) -> list[News]:
         match item:
             case News():
                 return [item]
             case Said():
                 return await self._feedback(stream, item)
+            case Moved():
+                return await self._moved(stream, item.run)
             case OfRun():
                 return await self._run(stream, item)
 
@@ -179,6 +214,13 @@ class Events:
         stream.told(run, seq)
         news += await self.teller.tell(run, item.event, item.tasks)
         return [one for one in news if stream.is_new(one)]
+
+    async def _moved(self, stream: Stream, run: Run) -> list[News]:
+        seen = stream.seen.get(run.id, 0)
+        if run.seq <= seen:
+            return []
+        stream.told(run, run.seq)
+        return [n async for n in self._history.between(run, seen, run.seq + 1) if stream.is_new(n)]
 
     async def _feedback(self, stream: Stream, said: Said) -> list[News]:
         if len(stream.attempts) > RUNS_MAX:

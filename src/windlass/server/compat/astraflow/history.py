@@ -102,19 +102,15 @@ class History:
             for news in await self._teller.tell(run, event, {}):
                 yield news
 
-    async def catch_up(self, stream: Stream) -> AsyncIterator[News]:
-        """What other processes committed for a client: its open runs, and new ones."""
+    async def moved(self, open_: set[str]) -> list[Run]:
+        """Workflow runs that may have moved in another process: open ones, and new ones."""
         recent = uuid7(max(0, self._engine.store.now() - _RECENT_MS), 0)
-        runs = {run.id: run for run in await self._runs(stream.client, [Cond("id", ">=", recent)])}
+        where = [Cond("id", ">=", recent), Cond("tags", "like", '%"definitionHash"%')]
+        rows = await self._engine.store.page(Run, where, descending=True, limit=_RUNS_MAX)
+        runs = {run.id: run for run in rows}
         async with self._engine.store.session() as session:
-            runs |= {run.id: run for run in await session.rows(Run, sorted(stream.open))}
-        for run in runs.values():
-            seen = stream.seen.get(run.id, 0)
-            if run.seq > seen:
-                stream.told(run, run.seq)
-                async for news in self.between(run, seen, run.seq + 1):
-                    if stream.is_new(news):
-                        yield news
+            runs |= {run.id: run for run in await session.rows(Run, sorted(open_))}
+        return list(runs.values())
 
     async def _runs(self, client: str, where: list[Cond]) -> list[Run]:
         """Runs of one client, oldest first."""

@@ -30,6 +30,15 @@ class Said(NamedTuple):
     at: int
 
 
+class Moved(NamedTuple):
+    """A run that another process moved; what happened is in the database."""
+
+    run: Run
+
+
+Item = OfRun | Said | Moved | News
+
+
 class Speaker:
     """An attempt that sends feedback: which node it is of, and how many pieces it has sent."""
 
@@ -51,10 +60,10 @@ class Stream:
         self.open: set[str] = set()
         self.attempts: dict[str, Speaker | None] = {}
         self._status: dict[str, str] = {}
-        self._queue: deque[OfRun | Said | News] = deque()
+        self._queue: deque[Item] = deque()
         self._queue_max = queue_max
 
-    def put(self, item: OfRun | Said | News) -> None:
+    def put(self, item: Item) -> None:
         """Queue something; a client that does not keep up loses the stream, not events."""
         if len(self._queue) >= self._queue_max:
             self.overran = True
@@ -62,8 +71,12 @@ class Stream:
             self._queue.append(item)
         self.ready.set()
 
-    def take(self) -> OfRun | Said | News | None:
+    def take(self) -> Item | None:
         return self._queue.popleft() if self._queue else None
+
+    @property
+    def idle(self) -> bool:
+        return not self._queue
 
     def told(self, run: Run, seq: int) -> None:
         self.seen[run.id] = max(seq, self.seen.get(run.id, 0))

@@ -1,0 +1,87 @@
+"""Two servers share a database: what one cannot do it says, and what the other did is told."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.integration.astraflow.conftest import foreign, until
+from tests.integration.astraflow.test_events import listening
+from tests.integration.astraflow.test_workers import Gate
+from tests.integration.link.conftest import TOKEN, LinkServer, connected
+from tests.integration.link.workflows import chain
+from windlass.testing.processes import ServerProcess, started
+
+pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
+
+
+class Pair(NamedTuple):
+    first: LinkServer
+    second: LinkServer
+
+
+@pytest.fixture
+async def pair(postgres_url: str, tmp_path: Path) -> AsyncIterator[Pair]:
+    log, files = tmp_path / "servers.log", str(tmp_path / "files")
+    args = ("--admin-token", TOKEN, "--lease-s", "2", "--data-dir", files)
+    one, two = (ServerProcess(postgres_url, *args, log=log) for _ in range(2))
+    with started(one, two):
+        both = Pair(LinkServer(one, log), LinkServer(two, log))
+        yield both
+        for server in both:
+            await server.http.aclose()
+    assert "Traceback" not in log.read_text()
+
+
+async def test_a_command_through_the_wrong_server_says_so(pair: Pair) -> None:
+    async with connected(foreign(pair.first)):
+        at = "/api/v1/workers/foreign/commands"
+        wrong = await pair.second.http.post(at, json={"type": "drain"})
+        assert wrong.status_code == 409
+        assert "another server process" in wrong.json()["detail"]
+        assert (await pair.first.http.post(at, json={"type": "drain"})).status_code == 202
+        listed = await pair.second.http.get("/api/v1/workers", params={"state": "draining"})
+        assert [item["id"] for item in listed.json()["items"]] == ["foreign"]
+
+
+async def test_a_client_hears_of_what_another_server_commits(pair: Pair) -> None:
+    async with connected(foreign(pair.first)), listening(pair.second, "me") as heard:
+        run_id = await pair.first.start(chain("elsewhere", "demo.a", "demo.b"), "me")
+        await until(lambda: heard.of("run.snapshot"), 20)
+    assert [event["data"]["status"] for event in heard.of("run.status")] == ["running", "succeeded"]
+    ids = [event["id"] for event in heard.about(run_id)]
+    assert len(ids) == len(set(ids))
+    assert len(heard.of("node.result.snapshot")) == 2
+
+
+async def test_a_file_uploaded_here_is_completed_and_read_there(pair: Pair) -> None:
+    body = {"filename": "f", "sizeBytes": 6, "chunkSize": 3}
+    upload = (await pair.first.http.post("/api/v1/resources/uploads", json=body)).json()
+    at = f"/api/v1/resources/uploads/{upload['uploadId']}"
+    await pair.second.http.put(f"{at}/parts/1", content=b"def")
+    await pair.first.http.put(f"{at}/parts/0", content=b"abc")
+    made = await pair.second.http.post(f"{at}/complete")
+    assert made.status_code == 200, made.text
+    assert (await pair.first.http.get(made.json()["downloadUrl"])).content == b"abcdef"
+    workflows = await pair.first.http.post("/api/v1/workflows", json=chain("kept", "demo.a"))
+    assert workflows.status_code == 201
+    found = await pair.second.http.get("/api/v1/workflows", params={"q": "kep"})
+    assert len(found.json()["items"]) == 1
+    runs = await pair.second.http.get("/api/v1/runs", params={"clientId": "no_body%"})
+    assert runs.json() == {"items": [], "nextCursor": None}
+
+
+async def test_the_runs_of_a_worker_are_moved_whoever_committed_them(pair: Pair) -> None:
+    gate = Gate()
+    old = foreign(pair.first, "old", handler=gate)
+    async with connected(old):
+        run_id = await pair.second.start(chain("moved", "demo.a", "demo.b"), "me")
+        await until(lambda: old.running == 1)
+        async with connected(foreign(pair.second, "new")) as new:
+            at = "/api/v1/workers/old/commands"
+            moved = await pair.first.http.post(at, json={"type": "rebind", "workerId": "new"})
+            assert moved.status_code == 202, moved.text
+            gate.open.set()
+            assert (await pair.second.wait(run_id))["status"] == "succeeded"
+            assert len(new.executed) == 1

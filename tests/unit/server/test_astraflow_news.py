@@ -1,0 +1,138 @@
+"""News from feedback, what a stream remembers, and what a filter of workers keeps."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from starlette.datastructures import QueryParams
+
+from windlass.model.errors import BadRequest
+from windlass.model.rows import Run
+from windlass.model.states import RunState
+from windlass.protocol.link import messages as m
+from windlass.server.api.fleet import camel, camel_capabilities, wanted
+from windlass.server.compat.astraflow.news import News, feedback_news
+from windlass.server.compat.astraflow.streams import Stream
+from windlass.server.compat.astraflow.workers import (
+    capabilities_in,
+    is_heartbeat,
+    is_registration,
+    packages_in,
+)
+
+
+def run(seq: int = 1, state: RunState = RunState.RUNNING, id_: str = "r") -> Run:
+    return Run(
+        id=id_,
+        version_id="v",
+        flow_id="f",
+        flow_name="f",
+        state=state,
+        seq=seq,
+        created_at=1,
+        updated_at=1,
+    )
+
+
+def request(**query: str) -> Any:
+    return SimpleNamespace(query_params=QueryParams(query))
+
+
+def test_feedback_is_state_first_then_pieces_in_order() -> None:
+    feedback = m.Feedback(
+        run_id="r",
+        task_id="t",
+        progress=0.0,
+        chunks=[m.Chunk(channel="log", text="a"), m.Chunk(channel="llm", data_base64="Yg==")],
+        metadata={"results": {"/a/b": 1, "c~/d": 2}},
+    )
+    found = feedback_news("r", "n", 7, feedback, 0, 5)
+    assert [type_ for type_, _ in found] == ["node.state", *["node.result.delta"] * 4]
+    assert found[0][1]["state"]["progress"] == 0.0
+    deltas = [data for _, data in found[1:]]
+    assert [data["sequence"] for data in deltas] == [6, 7, 8, 9]
+    assert deltas[0]["payload"] == {"text": "a"}
+    assert deltas[1]["payload"] == {"dataBase64": "Yg=="}
+    assert [data["path"] for data in deltas[2:]] == ["/a/b", "/c~0~1d"]
+    assert feedback_news("r", "n", 1, m.Feedback(run_id="r", task_id="t"), 0, 0) == []
+
+
+def test_a_client_that_falls_behind_loses_its_stream_and_no_memory() -> None:
+    stream = Stream("me", queue_max=3)
+    news = News("1", "x", 0, {})
+    for _ in range(5):
+        stream.put(news)
+    assert stream.overran
+    taken = 0
+    while stream.take() is not None:
+        taken += 1
+    assert taken == 3
+
+
+def test_a_stream_forgets_the_oldest_runs_first() -> None:
+    stream = Stream("me")
+    for number in range(10_001):
+        stream.told(run(id_=str(number)), 1)
+    assert "0" not in stream.seen
+    assert "0" not in stream.open
+    assert len(stream.seen) == 10_000
+    stream.told(run(5, RunState.SUCCEEDED, "7"), 5)
+    assert stream.seen["7"] == 5
+    assert "7" not in stream.open
+
+
+def test_waiting_and_running_are_one_status() -> None:
+    stream = Stream("me")
+    status = News("1", "run.status", 0, {"status": "running"}, "r")
+    assert stream.is_new(status)
+    assert not stream.is_new(status)
+    assert stream.is_new(status._replace(data={"status": "failed"}))
+    assert stream.is_new(News("2", "node.status", 0, {}, "r"))
+
+
+def test_names_are_written_as_json_does_and_node_types_are_left_alone() -> None:
+    assert camel({"cpu_pct": 1, "held": 2}) == {"cpuPct": 1, "held": 2}
+    given = {"concurrency": {"max_parallel": 1, "per_node_limits": {"a.b_c": 2}}}
+    assert camel_capabilities(given)["concurrency"]["perNodeLimits"] == {"a.b_c": 2}
+
+
+@pytest.mark.parametrize(
+    "query", [{"healthy": "2"}, {"packageVersion": "1"}, {"maxHeartbeatAgeSeconds": "soon"}]
+)
+def test_a_filter_that_cannot_be_read_is_refused(query: dict[str, str]) -> None:
+    with pytest.raises(BadRequest):
+        wanted(request(**query))
+
+
+@pytest.mark.parametrize(
+    ("fields", "ours"),
+    [
+        ({"id": "w", "url": "http://x", "services": ["s"]}, False),
+        ({"id": "w", "type": "async", "services": ["s"]}, False),
+        ({"id": "w"}, False),
+        ({"workerid": "w"}, True),
+        ({"id": "w", "capabilities": {}}, True),
+        ({"type": "register", "workerid": "w"}, True),
+    ],
+)
+def test_registrations_of_both_kinds_are_told_apart(fields: dict[str, Any], ours: bool) -> None:
+    assert is_registration(fields) is ours
+
+
+def test_heartbeats_of_both_kinds_are_told_apart() -> None:
+    assert not is_heartbeat({"id": "w", "load": 3})
+    assert is_heartbeat({"id": "w", "healthy": True})
+    assert is_heartbeat({"type": "heartbeat", "id": "w"})
+
+
+def test_what_a_worker_announces_is_read_in_every_spelling() -> None:
+    assert packages_in({"packages": ["a@1.0.0"]})[0] == {
+        "name": "a",
+        "version": "1.0.0",
+        "status": "installed",
+    }
+    assert capabilities_in({"capabilities": ["x"]})["features"] == ["x"]
+    camel_case = {"capabilities": {"concurrency": {"maxParallel": 3}}}
+    assert capabilities_in(camel_case)["concurrency"] == {"max_parallel": 3}
+    with pytest.raises(BadRequest):
+        packages_in({"packages": {"a": 1}})
