@@ -1,5 +1,9 @@
 """A real server on SQLite with the built UI, and Debian's Chromium to look at it."""
 
+import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from windlass.server.ui import DIST
 from windlass.testing.processes import Process, ServerProcess, started, wait_until, worker_process
 
+PACKAGES = Path(__file__).parents[2] / "examples" / "packages"
 CHROMIUM = Path("/usr/bin/chromium")
 ARGS = [
     "--disable-gpu",
@@ -45,7 +50,8 @@ class Site:
         return str(answer.json()["id"])
 
     def run(self, run_id: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.http.get(f"/api/v1/runs/{run_id}").json()
+        headers = {"Accept": "application/vnd.windlass+json"}
+        found: dict[str, Any] = self.http.get(f"/api/v1/runs/{run_id}", headers=headers).json()
         return found
 
     def wait(self, run_id: str, state: str) -> None:
@@ -83,6 +89,71 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         if worker.alive:
             worker.stop()
         found.http.close()
+
+
+class Fleet:
+    """Workers on the link, and archives for them in two versions."""
+
+    def __init__(self, site: Site, folder: Path) -> None:
+        self.site = site
+        self._folder = folder
+        self.old = self.archive("1.0.0")
+        self.new = self.archive("1.1.0")
+        self.workers = {name: self.worker(name) for name in ("link-a", "link-b")}
+
+    def archive(self, version: str) -> Path:
+        """The example package under a version."""
+        source, out = self._folder / version, self._folder / f"text_tools-{version}.cwx"
+        shutil.copytree(PACKAGES / "text_tools", source)
+        manifest = json.loads((source / "manifest.json").read_text())
+        manifest["version"] = version
+        (source / "manifest.json").write_text(json.dumps(manifest))
+        command = [sys.executable, "-m", "windlass", "pkg", "build", str(source), "-o", str(out)]
+        subprocess.run(command, check=True, capture_output=True)
+        return out
+
+    def worker(self, name: str) -> Process:
+        own = self._folder / name
+        folders = ("--packages-dir", str(own / "packages"), "--data-dir", str(own / "data"))
+        link = ("--transport", "link", "--server", self.site.url, "--token", "any")
+        return Process(
+            *("worker", "packages", *link, "--id", name, *folders),
+            env={
+                "ASTRA_WORKER_HEARTBEAT_INTERVAL_SECONDS": "1",
+                "ASTRA_WORKER_HEARTBEAT_JITTER_SECONDS": "0.1",
+            },
+            log=self._folder / f"{name}.log",
+        )
+
+    def publish(self, archive: Path) -> None:
+        answer = self.site.http.post(
+            "/api/v1/published-packages",
+            content=archive.read_bytes(),
+            headers={"Content-Type": "application/zip"},
+        )
+        assert answer.status_code in (200, 201), answer.text
+
+    def start(self, workflow: dict[str, Any]) -> str:
+        body = {"workflow": workflow, "clientId": "tests"}
+        answer = self.site.http.post("/api/v1/runs", json=body)
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["runId"])
+
+    def get(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.site.http.get(f"/api/v1/workers/{name}").json()
+        return found
+
+    def wait(self, name: str, state: str) -> None:
+        wait_until(lambda: self.get(name).get("state") == state)
+
+
+@pytest.fixture(scope="session")
+def fleet(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    found = Fleet(site, tmp_path_factory.mktemp("fleet"))
+    with started(*found.workers.values()):
+        for name in found.workers:
+            found.wait(name, "online")
+        yield found
 
 
 @pytest.fixture

@@ -116,6 +116,9 @@ def dev(
     help="Networks or host patterns of push workers, as 10.0.0.0/8 or *.internal; repeatable.",
 )
 @setting("--push-token", default="", help=SHOWN_TO_WORKERS)
+@setting("--tls-cert", default="", help="Serve over TLS with this certificate (PEM).")
+@setting("--tls-key", default="", help="Its key, if it is in another file.")
+@setting("--tls-client-ca", default="", help="Take client certificates of these authorities.")
 @setting("--data-dir", default="", help="Where packages and uploads are kept; else beside the db.")
 @setting(
     "--trust-key",
@@ -137,6 +140,9 @@ def server(
     allow_scripts: bool,
     push_allow: tuple[str, ...],
     push_token: str,
+    tls_cert: str,
+    tls_key: str,
+    tls_client_ca: str,
     data_dir: str,
     trust_key: tuple[str, ...],
     require_signature: bool,
@@ -160,6 +166,9 @@ def server(
         allow_scripts=allow_scripts,
         push_allow=tuple(item for given in push_allow for item in given.split(",") if item),
         push_token=push_token,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        tls_client_ca=tls_client_ca,
         data_dir=data_dir,
         trust_keys=trust_key,
         require_signature=require_signature,

@@ -28,14 +28,20 @@ def token() -> None:
     help="What its bearer may do.",
 )
 @click.option("--expires", default="", help="After this time: 12h, 30d. Else never.")
+@click.option("--fingerprint", default="", help="SHA-256 of a certificate that stands for it.")
 @json_option
 @with_client
-def create(client: Client, name: str, role: str, expires: str, as_json: bool) -> None:
+def create(
+    client: Client, name: str, role: str, expires: str, fingerprint: str, as_json: bool
+) -> None:
     """Make a token; it is shown this once."""
     expires_in_s = round(seconds(expires)) if expires else None
-    made = client.create_token(name, role, expires_in_s=expires_in_s)
+    made = client.create_token(name, role, expires_in_s=expires_in_s, fingerprint=fingerprint)
     if as_json:
         output.show_json(_whole(client, made, name, role))
+        return
+    if fingerprint:
+        click.echo(f"the certificate is known as {made.id}, which revokes it", err=True)
         return
     click.echo(made.token)
     click.echo(f"keep it: it is not shown again; revoke it by its id {made.id}", err=True)

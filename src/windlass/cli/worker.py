@@ -15,6 +15,11 @@ from windlass.cli.views import WORKER_FIELDS, worker_columns
 from windlass.client import Client
 
 
+def default_mode() -> str:
+    """`pull`, unless a variable of AstraFlow's workers asks for their WebSocket."""
+    return "link" if os.environ.get("ASTRA_WORKER_TRANSPORT") == "websocket" else "pull"
+
+
 class TargetGroup(click.Group):
     """A group whose default command takes whatever is not the name of another as its TARGET."""
 
@@ -53,8 +58,8 @@ def worker() -> None:
     "--mode",
     "--transport",
     type=click.Choice(("pull", "push", "link")),
-    default="pull",
-    show_default=True,
+    default=default_mode,
+    show_default="pull",
     help="Ask the server for work, be called by it, or keep a live link open.",
 )
 @setting(
@@ -84,6 +89,9 @@ def worker() -> None:
     help="Seconds that running work is given to end after the first signal.",
 )
 @setting("--services", default="", help="Only these of the target's services: a,b.")
+@setting("--tls-ca", default="", help="link: the authority that signed the server's certificate.")
+@setting("--tls-cert", default="", help="link: prove who we are by this certificate (PEM).")
+@setting("--tls-key", default="", help="link: its key, if it is in another file.")
 @setting("--packages-dir", default="", help="link: where packages are installed.")
 @setting("--data-dir", default="", help="link: where tasks and resources keep their files.")
 @setting("--trust-key", multiple=True, help="link: a public key whose packages are trusted.")
@@ -101,6 +109,9 @@ def start(
     push_token: str,
     drain_s: float,
     services: str,
+    tls_ca: str,
+    tls_cert: str,
+    tls_key: str,
     packages_dir: str,
     data_dir: str,
     trust_key: tuple[str, ...],
@@ -122,6 +133,10 @@ def start(
         "worker_id": name,
         "token": token,
         "max_parallel": concurrency,
+        "tls_ca": tls_ca,
+        "tls_cert": tls_cert,
+        "tls_key": tls_key,
+        "auth_mode": "mtls" if tls_cert and not token else "token",
         "trusted_keys": list(trust_key),
         "require_signature": require_signature,
         "allowed_hooks": list(allow_hook),

@@ -4,6 +4,7 @@ A resource's row comes first and its content is a blob under the row's id. Parts
 own, and being there is what makes them received: two that arrive at the same moment need no lock.
 """
 
+import re
 import secrets
 from collections.abc import Sequence
 from hashlib import sha256
@@ -25,6 +26,8 @@ CHUNK_BYTES = 8 << 20
 UPLOAD_S = 86_400
 _COPY_BYTES = 1 << 20
 _NAME_MAX = 255
+_MIME_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 
 class Upload(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +68,20 @@ def check_filename(name: str) -> str:
     return short
 
 
+def check_mime_type(text: str) -> str:
+    """A media type without parameters, safe to send in a header."""
+    plain = text.partition(";")[0].strip().lower()
+    if len(plain) > _NAME_MAX or not _MIME_TYPE.fullmatch(plain):
+        raise BadRequest(f"{plain[:60]!r} is not a media type, such as text/plain")
+    return plain
+
+
+def check_sha256(text: str) -> str:
+    if text and not _SHA256.fullmatch(text):
+        raise BadRequest("sha256 is not 64 hexadecimal digits")
+    return text.lower()
+
+
 async def add(engine: Engine, file: Upload, *, owner: str, resource_id: str = "") -> Resource:
     """Enter a file whose blob is kept already, or will be."""
     row = _row(engine, file, owner, resource_id)
@@ -92,9 +109,9 @@ def _row(engine: Engine, file: Upload, owner: str, resource_id: str) -> Resource
         id=resource_id or engine.new_id(),
         filename=check_filename(file.filename),
         type=file.type,
-        mime_type=file.mime_type,
+        mime_type=check_mime_type(file.mime_type),
         size_bytes=file.size_bytes,
-        sha256=file.sha256.lower(),
+        sha256=check_sha256(file.sha256),
         owner=owner,
         visibility=file.visibility,
         metadata=file.metadata,

@@ -283,6 +283,8 @@ class TokenBody(Wire, frozen=True, kw_only=True):
     name: str
     role: str
     expires_in_s: int | None = None
+    fingerprint: str = ""
+    """The SHA-256 of a client certificate, which then stands for the token."""
 
 
 class TokenMadeView(Wire, frozen=True, kw_only=True):

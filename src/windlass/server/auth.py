@@ -6,6 +6,7 @@ for requests a browser would not send on behalf of a foreign page.
 """
 
 import hmac
+import re
 import secrets
 from hashlib import sha256
 
@@ -28,6 +29,7 @@ _GRANTS = {
 }
 _STRONGEST = ("admin", "operator", "worker", "viewer")
 _CACHE_MS = 5_000
+_FINGERPRINT = re.compile("[0-9a-fA-F]{64}")
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -76,6 +78,13 @@ class Auth:
         hashed = hash_of(token)
         if self._admin_hash and hmac.compare_digest(hashed, self._admin_hash):
             return Who("bootstrap", "admin")
+        return await self._known_as(hashed)
+
+    async def who_shows(self, fingerprint: str) -> Who:
+        """Whose certificate came with a connection, or `Unauthorized`."""
+        return await self._known_as(certificate_key(fingerprint))
+
+    async def _known_as(self, hashed: str) -> Who:
         now = self._engine.store.now()
         known = self._known.get(hashed)
         if known is not None and known[0] > now:
@@ -92,18 +101,22 @@ class Auth:
         self._known[hashed] = (now + _CACHE_MS, who)
         return who
 
-    async def create(self, name: str, role: str, expires_in_s: int | None) -> tuple[Token, str]:
-        """Make a token; its text is shown this once."""
+    async def create(
+        self, name: str, role: str, expires_in_s: int | None, fingerprint: str = ""
+    ) -> tuple[Token, str]:
+        """Make a token; its text is shown this once. One for a certificate has no text."""
         if role not in ROLES:
             raise BadRequest(f'no role "{role}"; there are {", ".join(ROLES)}')
         if not name:
             raise BadRequest("a token needs a name")
-        text = f"wl_{secrets.token_urlsafe(32)}"
+        if fingerprint and not _FINGERPRINT.fullmatch(fingerprint):
+            raise BadRequest("a fingerprint is the SHA-256 of a certificate: 64 hex digits")
+        text = "" if fingerprint else f"wl_{secrets.token_urlsafe(32)}"
         now = self._engine.store.now()
         token = Token(
             id=self._engine.new_id(),
             name=name,
-            hash=hash_of(text),
+            hash=certificate_key(fingerprint) if fingerprint else hash_of(text),
             role=role,
             created_at=now,
             expires_at=now + expires_in_s * 1000 if expires_in_s else None,
@@ -127,6 +140,11 @@ def bearer(request: Request) -> str:
     if scheme.lower() != "bearer" or not token.strip():
         raise Unauthorized("send a token: Authorization: Bearer <token>")
     return token.strip()
+
+
+def certificate_key(fingerprint: str) -> str:
+    """What a certificate is kept under; no hash of a token's text looks like it."""
+    return f"certificate:{fingerprint.lower()}"
 
 
 def hash_of(token: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import ssl
 import sys
 from collections.abc import AsyncGenerator, Coroutine
 from types import FrameType
@@ -23,6 +24,7 @@ from windlass.wiring import stores
 from windlass.wiring.examples import HELLO, HELLO_PARAMS
 from windlass.wiring.options import ServerOptions
 from windlass.wiring.system import System, builtin_functions, running
+from windlass.wiring.websockets import PeerWebSockets
 
 _PORTS_TRIED = 50
 
@@ -67,7 +69,8 @@ async def _server(options: ServerOptions) -> int:
     bound = bind(options.host, options.port)
     async with running(options) as system, serving(system, bound) as serve:
         if not options.quiet:
-            print(f"windlass server on {url_of(bound)} ({', '.join(sorted(options.roles))})")
+            url = url_of(bound, secure=bool(options.tls_cert))
+            print(f"windlass server on {url} ({', '.join(sorted(options.roles))})")
             if not options.no_auth and not options.admin_token:
                 print("tokens are needed and none is set: start once with --admin-token")
             sys.stdout.flush()
@@ -129,15 +132,20 @@ class Web(uvicorn.Server):
 async def serving(system: System, bound: socket.socket) -> AsyncGenerator["asyncio.Task[None]"]:
     """The web server on a socket; the task ends when a signal asks it to."""
     app = system.app()
+    options = system.options
     config = uvicorn.Config(
         app,
+        ssl_certfile=options.tls_cert or None,
+        ssl_keyfile=options.tls_key or None,
+        ssl_ca_certs=options.tls_client_ca or None,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if options.tls_client_ca else ssl.CERT_NONE,
         log_level="warning",
         access_log=False,
         lifespan="off",
         server_header=False,
         timeout_graceful_shutdown=5,
         http="httptools",
-        ws="websockets-sansio",
+        ws=PeerWebSockets,
         ws_max_size=FRAME_BYTES_MAX,
         ws_ping_interval=20,
         ws_ping_timeout=20,
@@ -177,6 +185,7 @@ def bind_near(host: str, port: int) -> socket.socket:
     return bind(host, 0)
 
 
-def url_of(bound: socket.socket) -> str:
+def url_of(bound: socket.socket, *, secure: bool = False) -> str:
     host, port = bound.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "https" if secure else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -22,6 +22,10 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Networks and host patterns that push workers may be called at."""
     push_token: str = ""
     """What the server shows push workers, so that they know it is the server that calls."""
+    tls_cert: str = ""
+    tls_key: str = ""
+    tls_client_ca: str = ""
+    """Whose client certificates are taken, for workers that prove themselves by one."""
     data_dir: str = ""
     """Where package archives and uploads are kept; empty: beside the database."""
     trust_keys: tuple[str, ...] = ()

@@ -145,6 +145,8 @@ async def test_an_upload_can_be_given_up_and_needs_sensible_numbers(server: Link
         {"filename": "", "sizeBytes": 1},
         {"filename": "x", "sizeBytes": 10**6, "chunkSize": 1},
         {"filename": "x", "sizeBytes": 1, "provider": "moon"},
+        {"filename": "x", "sizeBytes": 1, "mimeType": "text/html\r\nX-Bad: 1"},
+        {"filename": "x", "sizeBytes": 1, "sha256": "short"},
         {"sizeBytes": 1},
     ):
         assert (await server.http.post(f"{AT}/uploads", json=bad)).status_code == 400, bad

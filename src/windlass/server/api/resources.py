@@ -57,7 +57,7 @@ async def upload(request: Request) -> Response:
         file = resources.Upload(
             filename=resources.check_filename(unquote(given)),
             size_bytes=received.size_bytes,
-            mime_type=received.mime_type.partition(";")[0],
+            mime_type=resources.check_mime_type(received.mime_type),
             sha256=received.sha256,
             type=query.get("type", "file"),
             visibility=visibility,

@@ -30,7 +30,9 @@ def auth_of(request: Request) -> Auth:
 async def create_token(request: Request) -> Response:
     """Make a token; its text is shown this once."""
     body = await read_json(request, TokenBody)
-    token, text = await auth_of(request).create(body.name, body.role, body.expires_in_s)
+    token, text = await auth_of(request).create(
+        body.name, body.role, body.expires_in_s, body.fingerprint
+    )
     await note(request, "token.create", "token", token.id, name=token.name, role=token.role)
     return reply(TokenMadeView(id=token.id, token=text), 201)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -20,7 +21,7 @@ from windlass.protocol.link.server import (
     Resuming,
     ServerLink,
 )
-from windlass.server.auth import Auth, check_local
+from windlass.server.auth import Auth, Who, check_local
 from windlass.server.link.plane import LinkPlane
 from windlass.server.link.session import Session
 
@@ -146,15 +147,15 @@ class Connection:
             if not shown:
                 text = "no client certificate came with the connection"
                 raise Refused(codes.MTLS_REQUIRED, text, fatal=True)
-            await self._allow(shown)
+            await self._allow(self._auth.who_shows(shown))
             return
         if not auth.token:
             raise Refused(codes.MISSING_TOKEN, "the handshake has no token", fatal=True)
-        await self._allow(auth.token)
+        await self._allow(self._auth.who(auth.token))
 
-    async def _allow(self, secret: str) -> None:
+    async def _allow(self, asking: Awaitable[Who]) -> None:
         try:
-            who = await self._auth.who(secret)
+            who = await asking
         except Unauthorized as error:
             raise Refused(codes.INVALID_TOKEN, str(error), fatal=True) from error
         except Unavailable as error:

@@ -55,7 +55,7 @@ def handshake_of(settings: LinkSettings) -> m.Handshake:
     first = settings.generation == Generation.FIRST
     mtls = settings.auth_mode == "mtls"
     return m.Handshake(
-        protocol=1,
+        protocol=settings.protocol,
         auth=m.AuthField(
             mode="mtls" if mtls else "token",
             token=None if mtls else settings.token or "none",

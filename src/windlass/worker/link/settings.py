@@ -24,6 +24,7 @@ class LinkSettings(msgspec.Struct, kw_only=True):
     token: str = ""
     tenant: str = "default"
     generation: int = 2
+    protocol: int = 1
     version: str = __version__
     auth_mode: str = "token"
     fingerprint: str = ""
@@ -83,6 +84,7 @@ _NAMES: dict[str, tuple[str, type]] = {
     "WORKER_NAME": ("worker_id", str),
     "TENANT": ("tenant", str),
     "WORKER_VERSION": ("version", str),
+    "HANDSHAKE_PROTOCOL_VERSION": ("protocol", int),
     "AUTH_MODE": ("auth_mode", str),
     "AUTH_TOKEN": ("token", str),
     "AUTH_FINGERPRINT": ("fingerprint", str),

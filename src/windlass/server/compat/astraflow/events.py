@@ -146,23 +146,32 @@ class Events:
             self._looking = asyncio.ensure_future(self._look())
         try:
             yield b": welcome\n\n"
-            async for news, replayed in self._history.begin(stream, last_id):
-                yield self._message(client, news, replayed=replayed)
-            while not stopping.is_set():
-                stream.ready.clear()
-                item = stream.take()
-                if item is not None:
-                    for news in await self._draw(stream, item):
-                        yield self._message(client, news)
-                elif stream.overran:
-                    yield b"retry: 100\n: this client is too slow; connect again\n\n"
-                    return
-                elif not await any_set(stream.ready, stopping):
-                    yield b": still here\n\n"
+            async for message in self._messages(stream, last_id, stopping):
+                yield message
+        except Unavailable as error:
+            log.info("a stream ends: %s", error)
+            yield b"retry: 1000\n: the database is away; connect again\n\n"
         finally:
             self._streams[client].discard(stream)
             if not self._streams[client]:
                 del self._streams[client]
+
+    async def _messages(
+        self, stream: Stream, last_id: str, stopping: asyncio.Event
+    ) -> AsyncIterator[bytes]:
+        async for news, replayed in self._history.begin(stream, last_id):
+            yield self._message(stream.client, news, replayed=replayed)
+        while not stopping.is_set():
+            stream.ready.clear()
+            item = stream.take()
+            if item is not None:
+                for news in await self._draw(stream, item):
+                    yield self._message(stream.client, news)
+            elif stream.overran:
+                yield b"retry: 100\n: this client is too slow; connect again\n\n"
+                return
+            elif not await any_set(stream.ready, stopping):
+                yield b": still here\n\n"
 
     async def _look(self) -> None:
         """See now and then what other processes did: once for all streams, while there are any."""

@@ -1,0 +1,100 @@
+"""A worker proves who it is by its certificate, over TLS."""
+
+import asyncio
+import ssl
+import subprocess
+from hashlib import sha256
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.integration.link.conftest import TOKEN
+from windlass.testing.processes import Process
+from windlass.testing.servers import free_port
+
+pytestmark = pytest.mark.anyio
+
+
+def openssl(*args: str, cwd: Path) -> None:
+    subprocess.run(["openssl", *args], cwd=cwd, check=True, capture_output=True)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Path:
+    """A folder with an authority, and certificates of a server and two workers signed by it."""
+    ca = ("-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem")
+    openssl("req", *ca, "-subj", "/CN=authority", "-days", "2", cwd=tmp_path)
+    (tmp_path / "names").write_text("subjectAltName=IP:127.0.0.1")
+    for name in ("server", "known", "stranger"):
+        request = ("-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        openssl("req", *request, "-subj", f"/CN={name}", cwd=tmp_path)
+        signed = ("-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial")
+        more = ("-out", f"{name}.pem", "-days", "2", "-extfile", "names")
+        openssl("x509", "-req", *signed, *more, cwd=tmp_path)
+    return tmp_path
+
+
+def fingerprint(folder: Path, name: str) -> str:
+    der = folder / f"{name}.der"
+    openssl("x509", "-in", f"{name}.pem", "-outform", "der", "-out", str(der), cwd=folder)
+    return sha256(der.read_bytes()).hexdigest()
+
+
+@pytest.mark.timeout(90)
+async def test_a_known_certificate_is_let_in_and_a_strangers_is_not(authority: Path) -> None:
+    port = free_port()
+    url = f"https://127.0.0.1:{port}"
+    server = Process(
+        *("server", "--db", f"sqlite:///{authority / 'w.db'}", "--port", str(port)),
+        *("--admin-token", TOKEN, "--tls-cert", str(authority / "server.pem")),
+        *("--tls-key", str(authority / "server.key")),
+        *("--tls-client-ca", str(authority / "ca.pem")),
+        log=authority / "server.log",
+    )
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    context = ssl.create_default_context(cafile=str(authority / "ca.pem"))
+    with server:
+        async with httpx.AsyncClient(base_url=url, headers=headers, verify=context) as http:
+            await answers(http)
+            body = {"name": "w", "role": "worker", "fingerprint": fingerprint(authority, "known")}
+            assert (await http.post("/api/v1/tokens", json=body)).status_code == 201
+            with worker(authority, url, "known"), worker(authority, url, "stranger"):
+                assert await seen(http, "known")
+                log = authority / "stranger.log"
+                async with asyncio.timeout(15):
+                    while "unknown or revoked" not in log.read_text():  # noqa: ASYNC110
+                        await asyncio.sleep(0.1)
+                assert not await seen(http, "stranger", tries=1)
+            # What is public about a certificate is no token.
+            stolen = {"Authorization": f"Bearer certificate:{body['fingerprint']}"}
+            assert (await http.get("/api/v1/runs", headers=stolen)).status_code == 401
+
+
+def worker(folder: Path, url: str, name: str) -> Process:
+    return Process(
+        *("worker", "packages", "--transport", "link", "--id", name, "--server", url),
+        *("--tls-ca", str(folder / "ca.pem"), "--tls-cert", str(folder / f"{name}.pem")),
+        *("--tls-key", str(folder / f"{name}.key")),
+        *("--packages-dir", str(folder / f"{name}-p"), "--data-dir", str(folder / f"{name}-d")),
+        log=folder / f"{name}.log",
+    )
+
+
+async def answers(http: httpx.AsyncClient) -> None:
+    for _ in range(200):
+        try:
+            if (await http.get("/readyz")).status_code == 200:
+                return
+        except httpx.HTTPError:
+            await asyncio.sleep(0.1)
+    raise AssertionError("the server did not become ready")
+
+
+async def seen(http: httpx.AsyncClient, name: str, tries: int = 100) -> bool:
+    for _ in range(tries):
+        found = (await http.get("/api/v1/workers")).json()["items"]
+        if any(w["id"] == name and w["state"] == "online" for w in found):
+            return True
+        await asyncio.sleep(0.1)
+    return False
