@@ -34,7 +34,7 @@ def test_a_bad_archive_is_refused_in_place_and_a_good_one_published(
     expect(page.get_by_role("alert")).to_have_count(0)
     page.get_by_role("button", name="Publish").click()
     page.wait_for_url("**/packages/text_tools?version=1.0.0")
-    expect(page.locator("[data-status=active]")).to_be_visible()
+    expect(page.locator("[data-package-status=active]")).to_be_visible()
     page.get_by_text("Upper case").click()
     expect(page.get_by_text("parameters.text")).to_be_visible()
 
@@ -82,7 +82,7 @@ def test_a_version_is_yanked_and_taken_back_with_what_it_means_said_first(
     page.get_by_role("button", name="Yank").click()
     expect(page.get_by_role("dialog")).to_contain_text("no new run may name it")
     confirm(page, "Yank")
-    expect(page.locator("[data-status=yanked]")).to_be_visible()
+    expect(page.locator("[data-package-status=yanked]")).to_be_visible()
     answer = site.http.post(
         "/api/v1/workers/link-b/commands",
         json={"type": "pkg.install", "name": "text_tools", "version": "1.1.0"},
@@ -90,7 +90,7 @@ def test_a_version_is_yanked_and_taken_back_with_what_it_means_said_first(
     assert answer.status_code == 409
     page.get_by_role("button", name="Reactivate").click()
     confirm(page, "Reactivate")
-    expect(page.locator("[data-status=active]")).to_be_visible()
+    expect(page.locator("[data-package-status=active]")).to_be_visible()
 
 
 def test_latest_is_rolled_back_to_an_older_version(site: Site, fleet: Fleet, page: Page) -> None:

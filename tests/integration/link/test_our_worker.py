@@ -253,3 +253,24 @@ async def running_on(server: LinkServer, run_id: str, worker: str) -> None:
             if node.get("workerName") == worker and node["pendingAck"] is False:
                 return
             await asyncio.sleep(0.05)
+
+
+async def test_a_result_too_large_for_a_frame_stays_with_its_worker(
+    server: LinkServer, tmp_path: Path, text_tools: Path
+) -> None:
+    await publish(server, text_tools)
+    large = workflow("large", [text_node("large-a", "text.echo", message="x" * 900_000)], [])
+    async with working(server, OurWorker(server, tmp_path, "w1")):
+        run = await server.wait(await server.start(large))
+        assert run["status"] == "succeeded", str(run)[:500]
+        assert run["nodes"][0]["result"]["echo"] == "x" * 900_000  # it just fits
+        huge = workflow("huge", [text_node("huge-a", "text.echo", message="y" * 1_500_000)], [])
+        run = await server.wait(await server.start(huge))
+        assert run["status"] == "succeeded", str(run)[:500]
+        reference = run["nodes"][0]["result"]["resourceRef"]
+        assert reference["workerId"] == "w1"
+        assert run["artifacts"][0]["resourceId"] == reference["resourceId"]
+        assert run["artifacts"][0]["sizeBytes"] > 1_500_000
+        await asyncio.sleep(0.5)  # the run's end has let go of everything nobody named
+        kept = [p.stem for p in (tmp_path / "w1" / "data").rglob("result-*.json")]
+        assert kept == [reference["resourceId"]]

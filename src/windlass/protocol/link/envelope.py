@@ -12,6 +12,8 @@ from windlass.protocol.link import messages as m
 
 FRAME_BYTES_MAX = 1024 * 1024
 """What a stock WebSocket client takes in one message."""
+PAYLOAD_BYTES_MAX = FRAME_BYTES_MAX - 16 * 1024
+"""What is left of that for a payload, in whatever envelope."""
 
 M = TypeVar("M", bound=m.Message)
 
@@ -96,6 +98,7 @@ NAMES: dict[type[m.Message], Name] = {
     m.ReleaseResources: Name("resource.release", "biz.resource.release"),
 }
 FEATURES: dict[type[m.Message], str] = {
+    m.Drain: "drain",
     m.Cancel: "exec.cancel",
     m.Rebind: "rebind",
     m.ReleaseResources: "resource.release",

@@ -14,7 +14,7 @@ from windlass.protocol.link.envelope import Generation
 SERVICES_PACKAGE = "windlass.services"
 """What plain services are called on a wire that knows only packages."""
 BUSY_RETRY_MS = 1_000
-_FATAL = frozenset({codes.RESOURCE_MISSING, codes.INVALID})
+_FATAL = frozenset({codes.RESOURCE_MISSING, codes.INVALID, codes.RESULT_TOO_LARGE})
 _ELSEWHERE = frozenset(
     {codes.UNKNOWN, codes.PKG_INVALID, codes.PKG_PERMISSION, codes.SESSION_STALE_BINDING}
 )

@@ -9,7 +9,7 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -17,6 +17,9 @@ from windlass.engine import workers
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
 from windlass.model.errors import Unavailable
+from windlass.model.rows import Run
+from windlass.model.states import RUN_ENDED
+from windlass.ports.store import Writes
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, Refused
@@ -72,6 +75,7 @@ class LinkPlane:
         self._by_id: dict[str, Session] = {}
         self._secret = b""
         engine.feed.on_stop.append(self.stop_attempt)
+        engine.advance.listeners.append(self._committed)
         engine.handlers.on_new.append(self._new_handler)
         engine.advance.on_unserved.append(self.installs.unserved)
 
@@ -162,6 +166,15 @@ class LinkPlane:
         for session in self.sessions.values():
             if attempt_id in session.held:
                 session.stop(attempt_id)
+
+    def _committed(self, writes: Writes) -> None:
+        """Runs that have just ended leave nothing behind at their workers."""
+        if not self.sessions:
+            return
+        for run in cast("dict[str, Run]", writes.changed.get(Run, {})).values():
+            if run.state in RUN_ENDED:
+                for session in self.sessions.values():
+                    session.run_ended(run.id)
 
     def _new_handler(self, package: str) -> None:
         for session in self.sessions.values():

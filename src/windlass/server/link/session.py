@@ -18,7 +18,7 @@ from windlass.model.rows import Failure
 from windlass.model.values import is_list
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import FEATURES, FRAME_BYTES_MAX, encode
+from windlass.protocol.link.envelope import FEATURES, PAYLOAD_BYTES_MAX, encode
 from windlass.protocol.link.server import Arrived, ServerLink
 from windlass.server.link.held import Held, attempt_of, dispatch_id
 from windlass.server.link.outcomes import (
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_RUNS_MAX = 10_000
 NOTE_AFTER_S = 0.1
 """An acknowledged task is shown as running only if it takes longer: most end before that, and
 nothing depends on it."""
-_ENVELOPE_BYTES = 2_048
 
 
 class Session:
@@ -63,6 +63,7 @@ class Session:
         """How the worker reaches this server over HTTP."""
         self.wake: Callable[[], None] | None = None
         """Has the connection write what the link holds; None without a connection."""
+        self.runs: dict[str, None] = {}
         self._waiting: Any = None
         self._asked: tuple[str, ...] = ()
         self._zero_beats = 0
@@ -144,7 +145,7 @@ class Session:
         if not self.connected:
             self.plane.attempts.give_back(assignment.attempt_id)
             return
-        if len(encode(dispatch)) + _ENVELOPE_BYTES > FRAME_BYTES_MAX:
+        if len(encode(dispatch)) > PAYLOAD_BYTES_MAX:
             self._begin_by_reference(assignment, dispatch)
             return
         self._dispatch(assignment, dispatch)
@@ -153,6 +154,7 @@ class Session:
         now = self.plane.clock()
         held = Held(assignment.attempt_id, assignment.run_id, dispatch.node_type, now)
         self.held[assignment.attempt_id] = held
+        self._remember(assignment.run_id)
         self.link.send(
             dispatch,
             now,
@@ -162,6 +164,18 @@ class Session:
         )
         self.plane.counts.dispatched[dispatch.node_type] += 1
         self.flush()
+
+    def _remember(self, run_id: str) -> None:
+        """Runs that may have left something at the worker, the newest last."""
+        self.runs[run_id] = None
+        if len(self.runs) > _RUNS_MAX:
+            del self.runs[next(iter(self.runs))]
+
+    def run_ended(self, run_id: str) -> None:
+        """Let the worker let go of what a run left behind, if it understands that."""
+        if run_id in self.runs:
+            del self.runs[run_id]
+            self.send(m.ReleaseResources(scope=run_id, reason="the run has ended"))
 
     def _begin_by_reference(self, assignment: Assignment, dispatch: m.Dispatch) -> None:
         """Parameters too large for a frame are left where the worker can fetch them."""

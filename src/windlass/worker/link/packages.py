@@ -10,6 +10,7 @@ import msgspec
 from windlass.model.values import is_object
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
+from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX
 from windlass.protocol.packages.errors import PackageError
 from windlass.protocol.packages.signature import Trust
 from windlass.worker.adapters.hosts import Hosts, Invocation, Outcome
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 _STATUSES = {"SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"}
 _FETCH_S = 60.0
 _REFERENCE = b'{"$ref"'
+_AROUND_RESULT = 64 * 1024
+"""Room for what a result frame says beside the result."""
 
 
 class Packages:
@@ -37,7 +40,11 @@ class Packages:
         data.mkdir(parents=True, exist_ok=True)
         self._settings = settings
         self.registry = AdapterRegistry()
-        self.resources = Resources(resource_settings(data, settings.worker_id))
+        limits = resource_settings(data, settings.worker_id)
+        # Whatever the setting says, an inline result must fit into a frame.
+        inline = min(limits.inline_limit_bytes, PAYLOAD_BYTES_MAX - _AROUND_RESULT)
+        limits = msgspec.structs.replace(limits, inline_limit_bytes=inline)
+        self.resources = Resources(limits)
         host = HostSettings(data_dir=data, environment=settings.handler_environment)
         self.hosts = Hosts(self.registry, self.resources, host)
         self.manager = PackageManager(package_settings_of(settings), self.registry, self.hosts.stop)
@@ -121,6 +128,8 @@ class Packages:
         outcome = await self.hosts.call(
             invocation, feedback=feedback, next_=next_ if chained else None
         )
+        for artifact in outcome.artifacts:
+            self.resources.outlive(str(artifact.get("resource_id", "")))
         return result_of(dispatch, outcome)
 
     async def _parameters(self, given: msgspec.Raw) -> msgspec.Raw:

@@ -17,7 +17,7 @@ import msgspec
 
 from windlass.model.values import is_object
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import Refused
+from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX, Refused, encode
 from windlass.protocol.link.worker import Arrived, Event, Ordered, Ready, Turned, WorkerLink
 from windlass.worker.link.executor import Feedback, Next
 from windlass.worker.link.settings import LinkSettings
@@ -221,7 +221,8 @@ class LinkRunner:
             case m.NextResponse():
                 self._answered(message)
             case m.Drain():
-                self._tasks.draining = True
+                # The server gives us nothing more; what runs goes on.
+                log.info("the server drains this worker: %s", message.reason or "no reason given")
                 self._beat_now.set()
             case m.PkgInstall():
                 self._spawn(self._install(message))
@@ -272,7 +273,9 @@ class LinkRunner:
             except msgspec.ValidationError as error:
                 log.warning("task %s sent feedback that cannot travel: %s", dispatch.task_id, error)
                 return
-            if self._link.ready:
+            if len(encode(message)) > PAYLOAD_BYTES_MAX:
+                log.warning("task %s sent feedback too large for a frame", dispatch.task_id)
+            elif self._link.ready:
                 self._link.send(message, self._clock(), corr=dispatch.task_id)
                 self._write.set()
 

@@ -1,7 +1,7 @@
 """A link worker put together from its settings."""
 
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import Generation
+from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX, Generation, encode
 from windlass.protocol.link.worker import WorkerLink
 from windlass.worker.link.executor import Executor
 from windlass.worker.link.health import Health
@@ -11,7 +11,7 @@ from windlass.worker.link.settings import LinkSettings, hostname
 from windlass.worker.link.socket import dial
 from windlass.worker.link.tasks import Tasks
 
-OWN_FEATURES = ("exec.cancel", "resource.release", "ack.cumulative", "parameters.ref")
+OWN_FEATURES = ("drain", "exec.cancel", "resource.release", "ack.cumulative", "parameters.ref")
 """What this worker understands beyond the published wire."""
 PAYLOAD_TYPES = (
     "biz.exec.dispatch",
@@ -74,7 +74,7 @@ def register_of(settings: LinkSettings, executors: list[Executor]) -> m.Register
     concurrency = m.Concurrency(
         max_parallel=settings.max_parallel, per_node_limits=settings.per_node_limits or None
     )
-    return m.Register(
+    register = m.Register(
         capabilities=m.Capabilities(
             concurrency=concurrency,
             runtimes=settings.runtimes,
@@ -84,3 +84,7 @@ def register_of(settings: LinkSettings, executors: list[Executor]) -> m.Register
         payload_types=list(PAYLOAD_TYPES) if settings.generation == Generation.SECOND else None,
         manifests=[field for executor in executors for field in executor.manifests()],
     )
+    if len(encode(register)) > PAYLOAD_BYTES_MAX:
+        # The server knows what it published, and learns the rest from its queues.
+        register.manifests = None
+    return register

@@ -180,9 +180,23 @@ class Resources:
             found = [h for h in self._handles.values() if h.scope == scope and h.is_active]
             for handle in found:
                 self._let_go(handle)
-            if not any(handle.in_use for handle in found):
-                shutil.rmtree(run_dir(self.settings.data_dir, scope), ignore_errors=True)
+            folder = run_dir(self.settings.data_dir, scope)
+            if not any(handle.in_use for handle in found) and not self._anything_in(folder):
+                shutil.rmtree(folder, ignore_errors=True)
             return len(found)
+
+    def _anything_in(self, folder: Path) -> bool:
+        """Whether a resource that outlives its run lies in the run's folder."""
+        active = (handle for handle in self._handles.values() if handle.is_active)
+        return any(handle.path and Path(handle.path).is_relative_to(folder) for handle in active)
+
+    def outlive(self, resource_id: str) -> None:
+        """A result names it: it stays for its time, whatever becomes of the run it was made in."""
+        with self._lock:
+            handle = self._handles.get(resource_id)
+            if handle is not None and handle.is_active:
+                handle.scope = ""
+                self._store.save(handle)
 
     def drop_owner(self, owner: str) -> None:
         """A host is gone, and with it every object it had."""
