@@ -146,6 +146,12 @@ class Fleet:
     def wait(self, name: str, state: str) -> None:
         wait_until(lambda: self.get(name).get("state") == state)
 
+    def restart(self, name: str) -> None:
+        self.workers[name].stop()
+        self.wait(name, "offline")
+        self.workers[name].start()
+        self.wait(name, "online")
+
 
 @pytest.fixture(scope="session")
 def fleet(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:

@@ -123,6 +123,8 @@ def test_a_worker_is_drained_and_takes_work_again(site: Site, fleet: Fleet, page
     expect(row).to_have_attribute("data-state", "draining")
     page.get_by_role("button", name="Take work again").click()
     expect(row).to_have_attribute("data-state", "online")
+    # What the server asks for again, the worker itself still refuses: it drains until it restarts.
+    fleet.restart("link-b")
 
 
 def test_who_may_only_look_sees_no_buttons(context: BrowserContext, tmp_path: Path) -> None:

@@ -90,10 +90,10 @@ def test_a_server_with_tokens_asks_for_one(context: BrowserContext, tmp_path: Pa
         page = context.new_page()
         page.goto(f"{server.url}/runs")
         page.get_by_label("Token").fill("wrong")
-        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("button", name="Use the token").click()
         expect(page.get_by_role("alert")).to_contain_text("unknown")
         page.get_by_label("Token").fill("open-sesame")
-        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("button", name="Use the token").click()
         expect(page.get_by_text("No runs yet")).to_be_visible()
         expect(page.locator("[data-link=live]")).to_be_visible()
         kept = page.evaluate("[localStorage.length, sessionStorage.getItem('windlass.token')]")
@@ -101,6 +101,31 @@ def test_a_server_with_tokens_asks_for_one(context: BrowserContext, tmp_path: Pa
         page.goto(f"{server.url}/settings")
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_label("Token")).to_be_visible()
+
+
+def test_people_sign_in_by_name_and_stay_signed_in_over_a_reload(
+    context: BrowserContext, tmp_path: Path
+) -> None:
+    server = ServerProcess(f"sqlite:///{tmp_path / 'w.db'}", "--admin-token", "open-sesame")
+    with started(server):
+        person = {"username": "ada", "password": "correct horse battery", "roles": ["viewer"]}
+        headers = {"Authorization": "Bearer open-sesame"}
+        made = httpx.post(f"{server.url}/api/v1/users", json=person, headers=headers)
+        assert made.status_code == 201, made.text
+        page = context.new_page()
+        page.goto(f"{server.url}/runs")
+        page.get_by_label("User name").fill("ada")
+        page.get_by_label("Password").fill("wrong")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_contain_text("no such user and password")
+        page.get_by_label("Password").fill("correct horse battery")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_text("No runs yet")).to_be_visible()
+        expect(page.locator("[data-link=live]")).to_be_visible()
+        # A viewer is offered nothing the server would refuse.
+        expect(page.get_by_role("button", name="New run")).to_have_count(0)
+        page.reload()
+        expect(page.get_by_text("No runs yet")).to_be_visible()
 
 
 def test_without_a_control_plane_actions_are_off_and_reading_works(

@@ -15,6 +15,11 @@ def card(page: Page, key: str) -> str:
     return f"[data-node='{uuid(key)}']"
 
 
+def has(fleet: Fleet, name: str) -> bool:
+    wanted = {"name": "text_tools", "version": "1.0.0", "status": "installed"}
+    return wanted in fleet.get(name)["packages"]
+
+
 def test_a_workflow_is_watched_by_labels_with_its_container_and_its_skipped_branch(
     site: Site, fleet: Fleet, page: Page
 ) -> None:
@@ -64,7 +69,7 @@ def test_a_run_that_waits_for_a_worker_is_moved_to_another(
     command = {"type": "pkg.install", "name": "text_tools", "version": "1.0.0"}
     for name in fleet.workers:
         site.http.post(f"/api/v1/workers/{name}/commands", json=command)
-        wait_until(lambda name=name: fleet.get(name)["packages"])
+        wait_until(lambda name=name: has(fleet, name))
     run_id = fleet.start(workflows.article("Moved", seconds=2))
     page.goto(f"{site.url}/runs/{run_id}")
     running = page.locator("[data-why]").filter(has_text="runs on link-")

@@ -98,6 +98,12 @@ async def test_the_roles_of_a_user_add_up() -> None:
     assert not Who("nobody").may("viewer")
 
 
+async def test_an_admin_token_may_look_like_a_session() -> None:
+    async with local_engine({}) as local:
+        auth = Auth(local.engine, required=True, admin_token="one.two.three")
+        assert (await auth.who("one.two.three")).may("admin")
+
+
 @pytest.mark.parametrize(("password", "right"), [(PASSWORD, True), ("other", False), ("", False)])
 async def test_a_password_fits_or_not(password: str, right: bool) -> None:
     async with local_engine({}) as local:

@@ -209,8 +209,9 @@ class LinkPlane:
         present: list[Session] = []
         for session in list(self.sessions.values()):
             silent = now - session.heard_at
-            if silent > limit:
-                self.counts.heartbeats_missed[session.worker_id] += 1
+            missed = int(silent // limit)
+            self.counts.heartbeats_missed[session.worker_id] += max(0, missed - session.missed)
+            session.missed = missed
             if session.connected and silent > 3 * limit:
                 log.warning("worker %s has been silent for %.0f s", session.worker_id, silent)
                 session.link.refuse(codes.SESSION_DENIED, "no heartbeat", now)

@@ -54,6 +54,8 @@ class Session:
         self.profile = Profile(self.worker_id, register)
         self.reports = Reports(self)
         self.heard_at = plane.clock()
+        self.missed = 0
+        """Heartbeats that should have come since the last one."""
         self.cut_at = 0.0
         """When it lost its connection."""
         self.given_up = False
