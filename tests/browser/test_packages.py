@@ -35,8 +35,8 @@ def test_a_bad_archive_is_refused_in_place_and_a_good_one_published(
     page.get_by_role("button", name="Publish").click()
     page.wait_for_url("**/packages/text_tools?version=1.0.0")
     expect(page.locator("[data-package-status=active]")).to_be_visible()
-    page.get_by_text("Upper case").click()
-    expect(page.get_by_text("parameters.text")).to_be_visible()
+    page.get_by_text("Upper case", exact=True).click()
+    expect(page.get_by_text("parameters.text", exact=True)).to_be_visible()
 
 
 def test_an_archive_can_be_dropped_on_the_page(site: Site, fleet: Fleet, page: Page) -> None:

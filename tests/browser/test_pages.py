@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import flows
-from tests.browser.conftest import Site
+from tests.browser import flows, workflows
+from tests.browser.conftest import Fleet, Site
+from windlass.testing.processes import ServerProcess, started
 
 pytestmark = pytest.mark.browser
 
@@ -21,8 +22,14 @@ WIDTHS = {1440: 900, 390: 844}
 
 
 @pytest.fixture(scope="module")
-def places(site: Site) -> dict[str, str]:
+def places(site: Site, fleet: Fleet) -> dict[str, str]:
     """The pages by name, with something to see on each."""
+    fleet.publish(fleet.old)
+    fleet.publish(fleet.new)
+    article = workflows.article("Article pipeline")
+    wired = fleet.start(article)
+    site.wait(wired, "succeeded")
+    publish = f"{wired}~{workflows.uuid('Article pipeline publish')}.0"
     site.push("review-pages", flows.review())
     changed = flows.review()
     changed["nodes"]["discard"]["params"]["delay_ms"] = 50
@@ -52,6 +59,12 @@ def places(site: Site) -> dict[str, str]:
         "flow-graph": "/flows/review-pages",
         "flow-diff": "/flows/review-pages?tab=diff",
         "workers": "/workers",
+        "worker": "/workers?id=link-a",
+        "packages": "/packages",
+        "package": "/packages/text_tools?version=1.0.0",
+        "workflow-run-graph": f"/runs/{wired}?view=dag",
+        "workflow-task": f"/runs/{wired}?view=list&task={publish}&tab=io",
+        "workflow-graph": f"/flows/{article['id']}",
         "settings": "/settings",
     }
 
@@ -68,6 +81,20 @@ def themed(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     context.close()
 
 
+def barriers(page: Page, name: str) -> list[str]:
+    """What axe finds on a page that keeps somebody from using it."""
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed; make ui installs it")
+    page.evaluate(AXE.read_text())
+    result: dict[str, Any] = page.evaluate("axe.run()")
+    return [
+        f"{name}: {one['id']} {node['target']} {node.get('failureSummary', '')[:200]}"
+        for one in result["violations"]
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
 def opened(page: Page, site: Site, path: str) -> None:
     page.goto(site.url + path)
     expect(page.locator("[data-link=live]")).to_be_visible()
@@ -77,20 +104,43 @@ def opened(page: Page, site: Site, path: str) -> None:
 
 
 def test_no_page_has_a_serious_barrier(site: Site, places: dict[str, str], themed: Page) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed; make ui installs it")
     found: list[str] = []
     for name, path in places.items():
         opened(themed, site, path)
-        themed.evaluate(AXE.read_text())
-        result: dict[str, Any] = themed.evaluate("axe.run()")
-        found += [
-            f"{name}: {one['id']} {node['target']} {node.get('failureSummary', '')[:200]}"
-            for one in result["violations"]
-            if one["impact"] in ("serious", "critical")
-            for node in one["nodes"]
-        ]
+        found += barriers(themed, name)
     assert not found, "\n".join(found)
+
+
+def test_no_dialog_has_a_serious_barrier(site: Site, places: dict[str, str], themed: Page) -> None:
+    found: list[str] = []
+    for place, button in (
+        ("package", "Yank"),
+        ("packages", "Upload"),
+        ("worker", "Drain"),
+        ("runs", "New run"),
+    ):
+        opened(themed, site, places[place])
+        themed.get_by_role("button", name=button).click()
+        expect(themed.get_by_role("dialog")).to_be_visible()
+        found += barriers(themed, f"{place}: {button}")
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_signing_in_has_no_barrier_and_fits(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    server = ServerProcess(f"sqlite:///{tmp_path / 'w.db'}", "--admin-token", "open-sesame")
+    context = browser.new_context(viewport={"width": width, "height": WIDTHS[width]})
+    with started(server):
+        page = context.new_page()
+        page.goto(f"{server.url}/runs")
+        expect(page.get_by_label("User name")).to_be_visible()
+        assert not barriers(page, "sign-in")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if os.environ.get("WINDLASS_SCREENSHOTS") == "1":
+            page.screenshot(path=SHOTS / f"sign-in-{width}.png")
+    context.close()
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -108,7 +108,7 @@ def test_people_sign_in_by_name_and_stay_signed_in_over_a_reload(
 ) -> None:
     server = ServerProcess(f"sqlite:///{tmp_path / 'w.db'}", "--admin-token", "open-sesame")
     with started(server):
-        person = {"username": "ada", "password": "correct horse battery", "roles": ["viewer"]}
+        person = {"username": "ada", "password": "correct horse battery", "roles": ["run.viewer"]}
         headers = {"Authorization": "Bearer open-sesame"}
         made = httpx.post(f"{server.url}/api/v1/users", json=person, headers=headers)
         assert made.status_code == 201, made.text

@@ -102,6 +102,8 @@ def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
         if resource_owner(task.input) is not None:
             stranded += [task.id] if lost is not None else []
             continue
+        if node.affinity is not None:
+            turn.drop_timer(task.id, "unpin")
         service = node.target.service
         queue = node.target.queue if worker_id is None else own_queue(worker_id, service)
         turn.move(task, task.state, queue=queue, avoid=owner or task.avoid, ready_at=turn.now)

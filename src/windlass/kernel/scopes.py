@@ -36,6 +36,8 @@ def drop_holds(turn: Turn, task: Task) -> None:
         fence_attempt(turn, task)
     for kind in timer_kinds(task):
         turn.drop_timer(task.id, kind)
+    if turn.node(task).affinity is not None:
+        turn.drop_timer(task.id, "unpin")
     if task.kind == Kind.APPROVAL:
         close_checkpoint(turn, task, CheckpointState.CANCELLED)
 

@@ -147,7 +147,7 @@ def data_dir(options: ServerOptions) -> Path:
         return Path(options.data_dir)
     if options.db.startswith("sqlite:///"):
         return Path(options.db.removeprefix("sqlite:///") + ".files")
-    return Path("windlass.files")
+    return Path(".windlass") / "files"
 
 
 def builtin_functions(*, services: bool) -> dict[str, Execute]:

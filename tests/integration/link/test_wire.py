@@ -45,6 +45,7 @@ async def test_a_foreign_worker_of_either_generation_runs_a_workflow(
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize("lease_s", [20.0])
 @pytest.mark.parametrize("kind", GENERATIONS)
 async def test_acknowledgements_lost_late_and_repeated_neither_lose_nor_double_a_task(
     server: LinkServer, kind: type[Independent]
@@ -146,6 +147,7 @@ async def test_work_of_a_worker_that_dies_goes_to_another_within_the_lease(
     assert {n["workerName"] for n in run["nodes"]} == {"heir"}
 
 
+@pytest.mark.parametrize("lease_s", [20.0])
 @pytest.mark.parametrize("kind", GENERATIONS)
 async def test_the_server_keeps_a_workers_limits(
     server: LinkServer, kind: type[Independent]

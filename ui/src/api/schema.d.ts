@@ -4,6 +4,91 @@
  */
 
 export interface paths {
+    "/api/v1/attempt-parameters/{attempt_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The parameters of an attempt that did not fit into its dispatch. */
+        get: operations["parameters_get_parameters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit-events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who changed what, newest first. */
+        get: operations["audit_list_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sign in with a name and a password; the session lives for minutes. */
+        post: operations["users_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/auth/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Renew the session that the request shows, up to half a day after signing in. */
+        post: operations["users_refresh"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/nodes/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Nodes whose type, label, description or tags contain `q`. */
+        get: operations["packages_search_nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/checkpoints": {
         parameters: {
             query?: never;
@@ -49,6 +134,23 @@ export interface paths {
         put?: never;
         /** Answer a checkpoint; the first answer counts, a second is told so. */
         post: operations["inbox_resolve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happens to the runs of one client, and to workers; `Last-Event-ID` resumes. */
+        get: operations["events_events"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -158,6 +260,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Nodes of the newest versions, by `q`, `category`, `status`, `tag` and `package`. */
+        get: operations["packages_list_nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{type}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One node by its type. */
+        get: operations["packages_get_node"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes:categories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The categories nodes are sorted into. */
+        get: operations["packages_list_categories"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/openapi.json": {
         parameters: {
             query?: never;
@@ -175,6 +328,266 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/packages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Packages by name; `q` is text anywhere in it. */
+        get: operations["packages_list_packages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/packages/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One version of a package with its manifest; the newest unless `version` says otherwise. */
+        get: operations["packages_get_package"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/published-packages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Packages by name; `q` is text anywhere in it. */
+        get: operations["packages_list_packages"];
+        put?: never;
+        /** Publish a `.cwx`, as the form field `file` or as the body; the same archive twice is one. */
+        post: operations["packages_publish"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/published-packages/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One version of a package with its manifest; the newest unless `version` says otherwise. */
+        get: operations["packages_get_package"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/published-packages/{name}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The archive itself. */
+        get: operations["packages_archive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/published-packages/{name}/tags/{tag}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Let a tag point at a version. */
+        put: operations["packages_set_tag"];
+        post?: never;
+        /** Forget a tag. */
+        delete: operations["packages_drop_tag"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/published-packages/{name}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Deprecate a version, yank it, or make it active again. */
+        patch: operations["packages_set_status"];
+        trace?: never;
+    };
+    "/api/v1/published-packages/{name}/visibility": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Who should see a package. */
+        patch: operations["packages_set_visibility"];
+        trace?: never;
+    };
+    "/api/v1/resources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Files the caller may see, newest first; `q` is text in the name. */
+        get: operations["resources_list_resources"];
+        put?: never;
+        /** Keep a file: the form field `file`, or the body itself with its name in `filename`. */
+        post: operations["resources_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Open an upload: the file's name and size now, its parts later. */
+        post: operations["uploads_begin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources/uploads/{upload_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How an upload stands: which parts have arrived. */
+        get: operations["uploads_get_upload"];
+        put?: never;
+        post?: never;
+        /** Give an upload up; its parts are removed. */
+        delete: operations["uploads_abort"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources/uploads/{upload_id}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a file of the parts, if they are all there and are what was promised. */
+        post: operations["uploads_complete"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources/uploads/{upload_id}/parts/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** One part, as the body or as the form field `file`; the same one again replaces it. */
+        put: operations["uploads_put_part"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One file, without its content. */
+        get: operations["resources_get_resource"];
+        put?: never;
+        post?: never;
+        /** Remove a file. */
+        delete: operations["resources_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/resources/{id}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The content of a file, or (Range) a part of it. */
+        get: operations["resources_download"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -182,10 +595,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Runs, newest first, by the filter grammar. */
+        /** Runs, newest first, by the filter grammar; workflow runs, oldest first, if the caller filters */
         get: operations["runs_list_runs"];
         put?: never;
-        /** Start a run; with an Idempotency-Key or requestId the same call twice starts one. */
+        /** Start a run of a flow by its name, or of a workflow in the body; with an Idempotency-Key or */
         post: operations["runs_start"];
         delete?: never;
         options?: never;
@@ -219,6 +632,23 @@ export interface paths {
         };
         /** One run with its shared state; `waitMs` waits for its end that long. */
         get: operations["runs_get_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the tasks of a run made, oldest first, by `type`. */
+        get: operations["listing_list_artifacts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -261,6 +691,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/definition": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The definition a run was started with, as it was submitted; it never changes. */
+        get: operations["listing_definition"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/events": {
         parameters: {
             query?: never;
@@ -270,6 +717,23 @@ export interface paths {
         };
         /** Events of a run after a number: a page of JSON, or a stream if the caller asks for one. */
         get: operations["history_list_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The chunks of one attempt's log in order, of all channels or of one. */
+        get: operations["logs_list_logs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -397,6 +861,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/scheduler/runs/{id}/rebind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Execute the rest of a run elsewhere: on the worker named, or on any that can. */
+        post: operations["commands_rebind_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/stats": {
         parameters: {
             query?: never;
@@ -466,6 +947,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Users by name; `q` is text in it. */
+        get: operations["users_list_users"];
+        put?: never;
+        /** Add a user. */
+        post: operations["users_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who the caller is. */
+        get: operations["users_get_own"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change one's own display name. */
+        patch: operations["users_change_own"];
+        trace?: never;
+    };
+    "/api/v1/users/{id}/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a user another password: an admin anybody, others themselves with the one they have. */
+        post: operations["users_set_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{id}/roles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a user do more. */
+        post: operations["users_add_role"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{id}/roles/{role}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Let a user do less. */
+        delete: operations["users_drop_role"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{id}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Disable a user, or take that back. */
+        patch: operations["users_set_status"];
+        trace?: never;
+    };
     "/api/v1/workers": {
         parameters: {
             query?: never;
@@ -473,10 +1058,44 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Workers by id, with what each holds and when it was last heard of. */
-        get: operations["workers_list_workers"];
+        /** Workers by id, with what each holds and has, and when it was last heard of. */
+        get: operations["fleet_list_workers"];
         put?: never;
         /** Add a worker, or take it back under its old id. */
+        post: operations["workers_register"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workers/heartbeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Note how a worker of the link feels. */
+        post: operations["workers_heartbeat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workers/register": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Announce a worker of the link. */
         post: operations["workers_register"];
         delete?: never;
         options?: never;
@@ -491,11 +1110,29 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** One worker. */
+        get: operations["fleet_get_worker"];
         put?: never;
         post?: never;
         /** A worker says goodbye; it gets no more work. */
         delete: operations["workers_leave"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workers/{id}/commands": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tell a worker to drain, to take work again, to give up its runs, or about packages. */
+        post: operations["commands_command"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -518,15 +1155,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workflows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Workflows by id, each as it was kept last; `q` is text in the name. */
+        get: operations["workflows_list_workflows"];
+        put?: never;
+        /** Keep a workflow as a draft, which may name packages nobody has yet. */
+        post: operations["workflows_keep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workflows/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A workflow as it was kept last. */
+        get: operations["workflows_get_workflow"];
+        put?: never;
+        post?: never;
+        /** Delete a workflow; runs of it and their definitions stay. */
+        delete: operations["workflows_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workflows/{id}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The picture of a workflow: as it was put, or as its definition brings it. */
+        get: operations["workflows_get_preview"];
+        /** Keep a picture of a workflow, or (null) forget it. */
+        put: operations["workflows_put_preview"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** ActiveBody */
+        ActiveBody: {
+            isActive: boolean;
+        };
+        /**
+         * AnnouncedView
+         * @description What a worker that announces itself over HTTP is told.
+         */
+        AnnouncedView: {
+            heartbeatS: number;
+            link: string;
+            state: string;
+            tenant: string;
+            workerId: string;
+        };
         /** AnswerBody */
         AnswerBody: {
             answer: unknown;
             /** @default  */
             note: string;
+        };
+        /** ArtifactList */
+        ArtifactList: {
+            items: components["schemas"]["RunArtifact"][];
+            /** @default null */
+            nextCursor: string | null;
         };
         /**
          * Assigned
@@ -572,6 +1284,22 @@ export interface components {
             taskId: string;
             workerId: string;
             workerUrl: string;
+        };
+        /** AuditList */
+        AuditList: {
+            items: components["schemas"]["AuditView"][];
+            /** @default null */
+            nextCursor: string | null;
+        };
+        /** AuditView */
+        AuditView: {
+            action: string;
+            actorId: string;
+            createdAt: string;
+            eventId: string;
+            metadata: unknown;
+            targetId: string;
+            targetType: string;
         };
         /**
          * Bucket
@@ -632,6 +1360,41 @@ export interface components {
             show: unknown | null;
             state: string;
             taskId: string;
+        };
+        /**
+         * CommandBody
+         * @description A command; which fields count depends on its type.
+         */
+        CommandBody: {
+            /** @default null */
+            deadlineMs: number | null;
+            /** @default  */
+            name: string;
+            /** @default null */
+            queue: string | null;
+            /** @default null */
+            reason: string | null;
+            /** @default null */
+            sha256: string | null;
+            type: string;
+            /** @default null */
+            url: string | null;
+            /** @default null */
+            version: string | null;
+            /** @default null */
+            workerId: string | null;
+        };
+        /** CommandRef */
+        CommandRef: {
+            acceptedAt: string;
+            commandId: string;
+            workerId: string;
+            workerName: string;
+        };
+        /** CompleteBody */
+        CompleteBody: {
+            /** @default null */
+            sha256: string | null;
         };
         /**
          * ErrorView
@@ -730,6 +1493,30 @@ export interface components {
             store: string;
             version: string;
         };
+        /**
+         * Page[LogView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        LogPage: {
+            items: components["schemas"]["LogView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /**
+         * LogView
+         * @description A piece of what an attempt said.
+         */
+        LogView: {
+            at: number;
+            channel: string;
+            number: number;
+            text: string;
+        };
+        /** LoginBody */
+        LoginBody: {
+            password: string;
+            username: string;
+        };
         /** OkView */
         OkView: {
             /** @default true */
@@ -746,6 +1533,20 @@ export interface components {
             number,
             number | null
         ];
+        /**
+         * OutlinePlace
+         * @description What a node of the graph stands for in the workflow.
+         */
+        OutlinePlace: {
+            container: string;
+            label: string;
+            node: string;
+            package: string;
+            path: string;
+            role: string;
+            type: string;
+            version: string;
+        };
         /**
          * OutlineTask
          * @description A task without its payloads. Its id lacks the run's, which they all begin with.
@@ -777,8 +1578,75 @@ export interface components {
             attempts: components["schemas"]["OutlineAttempt"][];
             capped: boolean;
             id: string;
+            places: components["schemas"]["OutlinePlace"][];
             seq: number;
             tasks: components["schemas"]["OutlineTask"][];
+        };
+        /**
+         * PackageDetail
+         * @description One version of a package, with everything its manifest says.
+         */
+        PackageDetail: {
+            archiveSha256: string;
+            archiveSizeBytes: number;
+            availableVersions: string[];
+            defaultVersion: string | null;
+            description: string;
+            distTags: {
+                [key: string]: string;
+            };
+            latestVersion: string | null;
+            manifest: unknown;
+            name: string;
+            ownerId: string;
+            signer: string;
+            state: string;
+            status: string;
+            version: string;
+            versions: string[];
+            visibility: string;
+        };
+        /** PackageSummary */
+        PackageSummary: {
+            defaultVersion: string | null;
+            description: string;
+            distTags: {
+                [key: string]: string;
+            };
+            latestVersion: string | null;
+            name: string;
+            ownerId: string;
+            state: string;
+            versions: string[];
+            visibility: string;
+        };
+        /**
+         * Page[PackageSummary]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        Page_PackageSummary_: {
+            items: components["schemas"]["PackageSummary"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /** PartView */
+        PartView: {
+            nextPart: number;
+            partNumber: number;
+            receivedBytes: number;
+            status: string;
+            uploadId: string;
+            uploadedBytes: number;
+        };
+        /** PasswordBody */
+        PasswordBody: {
+            /** @default  */
+            currentPassword: string;
+            password: string;
+        };
+        /** Preview */
+        Preview: {
+            previewImage: string | null;
         };
         /**
          * Problem
@@ -789,6 +1657,20 @@ export interface components {
             hint: string;
             path: string;
             reason: string;
+        };
+        /** ProfileBody */
+        ProfileBody: {
+            displayName: string;
+        };
+        /** PublishedPackage */
+        PublishedPackage: {
+            archiveSha256: string;
+            archiveSizeBytes: number;
+            created: boolean;
+            name: string;
+            signer: string;
+            status: string;
+            version: string;
         };
         /** PublishedView */
         PublishedView: {
@@ -809,6 +1691,22 @@ export interface components {
             state: string;
             task: string;
             text: string;
+        };
+        /** RebindBody */
+        RebindBody: {
+            /** @default null */
+            reason: string | null;
+            /** @default null */
+            workerId: string | null;
+        };
+        /** ReboundView */
+        ReboundView: {
+            acceptedAt: string;
+            runId: string;
+            was: {
+                [key: string]: string;
+            };
+            workerId: string | null;
         };
         /**
          * Receipt
@@ -860,6 +1758,30 @@ export interface components {
             /** @default [] */
             results: components["schemas"]["Receipt"][];
         };
+        /** ResourceList */
+        ResourceList: {
+            items: components["schemas"]["ResourceView"][];
+            /** @default null */
+            nextCursor: string | null;
+        };
+        /** ResourceView */
+        ResourceView: {
+            createdAt: string;
+            downloadUrl: string;
+            /** @default null */
+            expiresAt: string | null;
+            filename: string;
+            /** @default null */
+            metadata: unknown | null;
+            mimeType: string;
+            ownerId: string;
+            provider: string;
+            resourceId: string;
+            sha256: string;
+            sizeBytes: number;
+            type: string;
+            visibility: string;
+        };
         /**
          * Result
          * @description How one attempt ended: with an output or with an error.
@@ -885,6 +1807,25 @@ export interface components {
         RetryView: {
             redone: string[];
             task: string;
+        };
+        /** RoleBody */
+        RoleBody: {
+            role: string;
+        };
+        /** RunArtifact */
+        RunArtifact: {
+            /** @default  */
+            expiresAt: string;
+            /** @default false */
+            inline: boolean;
+            /** @default null */
+            metadata: unknown | null;
+            resourceId: string;
+            /** @default null */
+            sizeBytes: number | null;
+            type: string;
+            workerId: string;
+            workerName: string;
         };
         /**
          * Page[RunView]
@@ -921,6 +1862,13 @@ export interface components {
             updatedAt: number;
             version: number | null;
             versionId: string;
+        };
+        /** SessionView */
+        SessionView: {
+            accessToken: string;
+            expiresIn: number;
+            tokenType: string;
+            user: components["schemas"]["UserView"];
         };
         /** SignalBody */
         SignalBody: {
@@ -971,6 +1919,14 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** StatusBody */
+        StatusBody: {
+            status: string;
+        };
+        /** TagBody */
+        TagBody: {
+            version: string;
+        };
         /**
          * Page[TaskView]
          * @description A page of a list; `next` is the cursor of the one after, None at the end.
@@ -1011,6 +1967,8 @@ export interface components {
         TokenBody: {
             /** @default null */
             expiresInS: number | null;
+            /** @default  */
+            fingerprint: string;
             name: string;
             role: string;
         };
@@ -1037,6 +1995,75 @@ export interface components {
             revokedAt: number | null;
             role: string;
         };
+        /**
+         * UploadBody
+         * @description A file that will come in parts.
+         */
+        UploadBody: {
+            /** @default null */
+            chunkSize: number | null;
+            filename: string;
+            /** @default null */
+            metadata: Record<string, never> | null;
+            /** @default null */
+            mimeType: string | null;
+            /** @default local */
+            provider: string;
+            /** @default null */
+            sha256: string | null;
+            sizeBytes: number;
+            /** @default private */
+            visibility: string;
+        };
+        /**
+         * UploadView
+         * @description How an upload stands; parts are numbered from 0.
+         */
+        UploadView: {
+            chunkSize: number;
+            completedParts: number[];
+            createdAt: string;
+            /** @default null */
+            expiresAt: string | null;
+            filename: string;
+            /** @default null */
+            metadata: unknown | null;
+            mimeType: string;
+            nextPart: number;
+            /** @default null */
+            resourceId: string | null;
+            /** @default null */
+            sha256: string | null;
+            sizeBytes: number;
+            status: string;
+            totalParts: number;
+            updatedAt: string;
+            uploadId: string;
+            uploadedBytes: number;
+        };
+        /** UserBody */
+        UserBody: {
+            /** @default  */
+            displayName: string;
+            password: string;
+            /** @default [] */
+            roles: string[];
+            username: string;
+        };
+        /** UserList */
+        UserList: {
+            items: components["schemas"]["UserView"][];
+            /** @default null */
+            nextCursor: string | null;
+        };
+        /** UserView */
+        UserView: {
+            displayName: string;
+            isActive: boolean;
+            roles: string[];
+            userId: string;
+            username: string;
+        };
         /** ValidView */
         ValidView: {
             nodes: number;
@@ -1048,6 +2075,8 @@ export interface components {
             definition: unknown;
             /** @default  */
             description: string;
+            /** @default flow */
+            dialect: string;
             /** @default published */
             status: string;
         };
@@ -1070,10 +2099,42 @@ export interface components {
             version: number;
             versionId: string;
         };
+        /** VisibilityBody */
+        VisibilityBody: {
+            visibility: string;
+        };
         /** WhyView */
         WhyView: {
             line: string;
             reasons: components["schemas"]["ReasonView"][];
+        };
+        /**
+         * WorkerMeta
+         * @description What a worker said of itself.
+         */
+        WorkerMeta: {
+            /** @default null */
+            capabilities: Record<string, never> | null;
+            /** @default [] */
+            channels: string[];
+            /** @default null */
+            heartbeat: Record<string, never> | null;
+            /** @default  */
+            hostname: string;
+            /** @default  */
+            instanceId: string;
+            /** @default [] */
+            payloadTypes: string[];
+            /** @default  */
+            tenant: string;
+            /** @default  */
+            version: string;
+        };
+        /** WorkerPackage */
+        WorkerPackage: {
+            name: string;
+            status: string;
+            version: string;
         };
         /**
          * Page[WorkerView]
@@ -1090,12 +2151,28 @@ export interface components {
             held: number;
             id: string;
             load: number;
+            /** @default null */
+            meta: components["schemas"]["WorkerMeta"] | null;
+            /** @default [] */
+            packages: components["schemas"]["WorkerPackage"][];
             registeredAt: number;
             seenAt: number;
             services: string[];
             state: string;
             transport: string;
             url: string;
+        };
+        /** WorkflowList */
+        WorkflowList: {
+            items: unknown[];
+            /** @default null */
+            nextCursor: string | null;
+        };
+        /** WorkflowRef */
+        WorkflowRef: {
+            definitionHash: string;
+            version: number;
+            workflowId: string;
         };
     };
     responses: never;
@@ -1106,6 +2183,163 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    parameters_get_parameters: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                attempt_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    audit_list_events: {
+        parameters: {
+            query?: {
+                action?: string;
+                actorId?: string;
+                targetType?: string;
+                targetId?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    users_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["LoginBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    users_refresh: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_search_nodes: {
+        parameters: {
+            query?: {
+                q?: string;
+                package?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     inbox_list_checkpoints: {
         parameters: {
             query?: {
@@ -1194,6 +2428,36 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["OkView"];
                 };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    events_events: {
+        parameters: {
+            query?: {
+                clientSessionId?: string;
+                lastEventId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Refused */
             default: {
@@ -1433,6 +2697,95 @@ export interface operations {
             };
         };
     };
+    packages_list_nodes: {
+        parameters: {
+            query?: {
+                q?: string;
+                package?: string;
+                category?: string;
+                status?: string;
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_get_node: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                type: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_list_categories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     system_openapi: {
         parameters: {
             query?: never;
@@ -1460,10 +2813,661 @@ export interface operations {
             };
         };
     };
+    packages_list_packages: {
+        parameters: {
+            query?: {
+                q?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_PackageSummary_"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_get_package: {
+        parameters: {
+            query?: {
+                version?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackageDetail"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_list_packages: {
+        parameters: {
+            query?: {
+                q?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_PackageSummary_"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_publish: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublishedPackage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_get_package: {
+        parameters: {
+            query?: {
+                version?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackageDetail"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_archive: {
+        parameters: {
+            query?: {
+                version?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_set_tag: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                tag: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TagBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackageSummary"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_drop_tag: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                tag: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackageSummary"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_set_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["StatusBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublishedPackage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_set_visibility: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["VisibilityBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackageSummary"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    resources_list_resources: {
+        parameters: {
+            query?: {
+                q?: string;
+                type?: string;
+                ownerId?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceList"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    resources_upload: {
+        parameters: {
+            query?: {
+                filename?: string;
+                type?: string;
+                visibility?: string;
+                sha256?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    uploads_begin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UploadBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    uploads_get_upload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    uploads_abort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    uploads_complete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CompleteBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    uploads_put_part: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PartView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    resources_get_resource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourceView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    resources_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    resources_download: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     runs_list_runs: {
         parameters: {
             query?: {
                 q?: string;
+                status?: string;
+                clientId?: string;
                 limit?: string;
                 cursor?: string;
             };
@@ -1592,6 +3596,41 @@ export interface operations {
             };
         };
     };
+    listing_list_artifacts: {
+        parameters: {
+            query?: {
+                type?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactList"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     history_list_attempts: {
         parameters: {
             query?: {
@@ -1662,6 +3701,35 @@ export interface operations {
             };
         };
     };
+    listing_definition: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     history_list_events: {
         parameters: {
             query?: {
@@ -1683,6 +3751,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventPage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    logs_list_logs: {
+        parameters: {
+            query?: {
+                attempt?: string;
+                channel?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogPage"];
                 };
             };
             /** @description Refused */
@@ -1926,6 +4030,41 @@ export interface operations {
             };
         };
     };
+    commands_rebind_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RebindBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReboundView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     overview_stats: {
         parameters: {
             query?: {
@@ -2080,10 +4219,285 @@ export interface operations {
             };
         };
     };
-    workers_list_workers: {
+    users_list_users: {
+        parameters: {
+            query?: {
+                q?: string;
+                role?: string;
+                isActive?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserList"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    users_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UserBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    users_get_own: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    users_change_own: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ProfileBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    users_set_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PasswordBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    users_add_role: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RoleBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    users_drop_role: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                role: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    users_set_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ActiveBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    fleet_list_workers: {
         parameters: {
             query?: {
                 state?: string;
+                q?: string;
+                transport?: string;
+                queue?: string;
+                connected?: string;
+                healthy?: string;
+                packageName?: string;
+                packageVersion?: string;
+                packageStatus?: string;
+                maxInflight?: string;
+                maxHeartbeatAgeSeconds?: string;
                 limit?: string;
                 cursor?: string;
             };
@@ -2146,6 +4560,95 @@ export interface operations {
             };
         };
     };
+    workers_heartbeat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnouncedView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    workers_register: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnnouncedView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    fleet_get_worker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkerView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     workers_leave: {
         parameters: {
             query?: never;
@@ -2164,6 +4667,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    commands_command: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CommandBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommandRef"];
                 };
             };
             /** @description Refused */
@@ -2199,6 +4737,196 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Reply"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    workflows_list_workflows: {
+        parameters: {
+            query?: {
+                q?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowList"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    workflows_keep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowRef"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    workflows_get_workflow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    workflows_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    workflows_get_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    workflows_put_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Preview"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
                 };
             };
             /** @description Refused */

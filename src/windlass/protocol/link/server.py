@@ -170,8 +170,12 @@ class ServerLink:
                 ids = self.channel.acknowledged(heard.envelope, message, now)
                 return [Delivered(id_, id_ != refused) for id_ in ids]
             case m.Register():
-                self.channel.settle(heard, now)
                 again = self.state is not LinkState.HANDSHAKING
+                if again:
+                    self.channel.settle(heard, now)
+                else:
+                    # Acknowledged with `accept`: by then others know of the worker too.
+                    self._opening = heard
                 self.state = LinkState.READY if again else LinkState.REGISTERED
                 self.features = frozenset(message.capabilities.features)
                 return [Registered(message, again)]
@@ -204,6 +208,8 @@ class ServerLink:
     def accept(self, accept: m.Accept | None, now: float) -> None:
         """The registration is taken; the second generation is told its session."""
         self.state = LinkState.READY
+        assert self._opening is not None
+        self.channel.settle(self._opening, now)
         if accept is not None and self.generation is Generation.SECOND:
             self.channel.send(accept, now, sequenced=False)
 

@@ -17,7 +17,7 @@ from windlass.engine import workers
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
 from windlass.model.errors import Unavailable
-from windlass.model.rows import Run
+from windlass.model.rows import Run, Worker
 from windlass.model.states import RUN_ENDED
 from windlass.ports.store import Writes
 from windlass.protocol.link import codes
@@ -85,7 +85,9 @@ class LinkPlane:
         """A worker registered: make its session, with what it may still hold from before."""
         session = Session(self, link, self.new_id(), register)
         old = self.sessions.get(session.worker_id)
-        inherited = await self._inheritance(session, old)
+        known = await workers.get_worker(self.engine, session.worker_id)
+        session.draining = known is not None and known.state == "draining"
+        inherited = await self._inheritance(session, old, known)
         if old is not None:
             self._retire(old)
         self.sessions[session.worker_id] = session
@@ -97,9 +99,10 @@ class LinkPlane:
         self.installs.look_soon()
         return session
 
-    async def _inheritance(self, session: Session, old: Session | None) -> list[Held]:
+    async def _inheritance(
+        self, session: Session, old: Session | None, known: Worker | None
+    ) -> list[Held]:
         """Attempts the worker held before. Another process under its name has none of them."""
-        known = await workers.get_worker(self.engine, session.worker_id)
         before = meta_of(known.meta) if known is not None else {}
         same = session.link.generation is Generation.FIRST or (
             before.get("instanceId") == session.instance

@@ -98,18 +98,22 @@ class Session:
         handlers = self.plane.engine.handlers
         taking = self.connected and self.profile.healthy and not self.draining
         queues = self.profile.queues(handlers) if taking else ()
-        caps = self.profile.caps(handlers, (held.node_type for held in self.held.values()))
-        free = self.profile.max_parallel - self.busy
         if self._waiting is not None:
-            if queues == self._asked and not caps:
-                self._waiting.resize(free)
+            if queues == self._asked and not self.profile.limits:
+                self._waiting.resize(self.profile.max_parallel - self.busy)
                 return
+            # What was given in this very moment is begun first, and counts below.
             self._withdraw()
+        free = self.profile.max_parallel - self.busy
         if queues and free > 0:
             self._asked = queues
-            load = self.profile.load(len(self.held))
+            running = (held.node_type for held in self.held.values())
             self._waiting = self.plane.attempts.want(
-                self.worker_id, queues, free, load=load, caps=caps
+                self.worker_id,
+                queues,
+                free,
+                load=self.profile.load(len(self.held)),
+                caps=self.profile.caps(handlers, running),
             )
             self.spawn(self._take(self._waiting))
 

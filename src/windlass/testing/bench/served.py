@@ -26,7 +26,10 @@ class Served:
     ) -> None:
         log = folder / "served.log"
         links = ("--packages-dir", str(folder / "packages"), "--data-dir", str(folder / "data"))
-        self.server = ServerProcess(db, "--no-auth", "--lease-s", str(lease_s), log=log)
+        self.server = ServerProcess(
+            *(db, "--no-auth", "--lease-s", str(lease_s), "--data-dir", str(folder / "files")),
+            log=log,
+        )
         self.worker: Process = worker_process(
             "windlass.testing.bench.services:worker",
             self.server.url,
