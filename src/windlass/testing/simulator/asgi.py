@@ -26,7 +26,7 @@ PATIENCE_S = 6.0
 async def request(app: Starlette, method: str, path: str, body: bytes) -> Answer:
     """One request, answered by the application in the process this runs in."""
     path, _, query = path.partition("?")
-    scope = {
+    scope: dict[str, Any] = {
         "type": "http",
         "method": method,
         "path": path,
@@ -165,7 +165,7 @@ class Lines:
         self._loop.call_later(0.25, look, context=outside())
 
     async def _serve(self, app: Starlette, line: Line, worker: str, server: str) -> None:
-        scope = {
+        scope: dict[str, Any] = {
             "type": "websocket",
             "path": "/ws/worker",
             "raw_path": b"/ws/worker",

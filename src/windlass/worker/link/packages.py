@@ -134,7 +134,7 @@ class Packages:
 
     async def _parameters(self, given: msgspec.Raw) -> msgspec.Raw:
         """Parameters as they came, or fetched where the server left what no frame could carry."""
-        if memoryview(given)[: len(_REFERENCE)] != _REFERENCE:
+        if bytes(memoryview(given)[: len(_REFERENCE)]) != _REFERENCE:
             return given
         reference = msgspec.json.decode(given)["$ref"]
         headers = {"Authorization": f"Bearer {self._settings.token}"}
