@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tools import diagrams, reference
+from windlass.dialects.fields import DESCRIPTIVE
 from windlass.dialects.flow import fanout, mappings, nodes, subflows, targets
 from windlass.dialects.flow.conditions import OPERATORS
-from windlass.dialects.flow.fields import DESCRIPTIVE
 from windlass.kernel import decide
 from windlass.kernel.scopes import timer_kinds
 from windlass.model.graph import Kind

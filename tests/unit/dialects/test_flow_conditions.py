@@ -2,8 +2,8 @@
 
 import pytest
 
+from windlass.dialects.fields import Problems
 from windlass.dialects.flow.conditions import parse_condition
-from windlass.dialects.flow.fields import Problems
 from windlass.model.errors import DefinitionError
 from windlass.model.graph import Expr, Ref, Root
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from windlass.dialects.fields import LISTED_MAX
 from windlass.dialects.flow import Limits, compile_flow
-from windlass.dialects.flow.fields import LISTED_MAX
 from windlass.model.errors import DefinitionError, Problem
 
 CALL = {"service": "s"}

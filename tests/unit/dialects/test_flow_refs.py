@@ -2,7 +2,7 @@
 
 import pytest
 
-from windlass.dialects.flow.fields import Problems
+from windlass.dialects.fields import Problems
 from windlass.dialects.flow.refs import parse_key, parse_path, parse_ref
 from windlass.model.errors import DefinitionError
 from windlass.model.graph import Ref, Root

@@ -6,7 +6,7 @@ Both raise DefinitionError, with every problem they can find at once.
 """
 
 from windlass.dialects.flow.lower import compile_flow
-from windlass.dialects.flow.plain import Limits
 from windlass.dialects.flow.source import read_definition
+from windlass.dialects.plain import Limits
 
 __all__ = ["Limits", "compile_flow", "read_definition"]

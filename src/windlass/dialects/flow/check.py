@@ -1,12 +1,13 @@
 """Checks of a scope's shape: what its edges reach, repeat, can never take, or spin on."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from windlass.dialects.circles import circles, shown
+from windlass.dialects.fields import Problems
 from windlass.dialects.flow.draft import Draft, Entry
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import under
+from windlass.dialects.plain import under
 from windlass.model.graph import Kind, Node
 
 _ALWAYS = frozenset({"default", "error", "timeout"})
@@ -90,30 +91,6 @@ def _check_spinning(
         for key, node in nodes.items()
         if node.kind is Kind.CHOICE
     }
-    for loop in _loops(choices):
-        middle = loop if len(loop) <= 8 else [*loop[:7], "…"]
-        shown = " → ".join(f"{key:.60}" for key in [*middle, loop[0]])
+    for loop in circles(choices):
         hint = "put a node that does something into the loop"
-        problems.add(entries[loop[0]].where, f"choices lead in a circle: {shown}", hint)
-
-
-def _loops(onward: Mapping[str, list[str]]) -> Iterator[list[str]]:
-    """One loop for every node one leads back to: depth-first, with a stack of its own."""
-    done: set[str] = set()
-    closed: set[str] = set()
-    for first in onward:
-        trail: dict[str, Iterator[str]] = {}
-        if first not in done:
-            trail[first] = iter(onward[first])
-        while trail:
-            key = next(reversed(trail))
-            step = next(trail[key], None)
-            if step is None:
-                done.add(key)
-                del trail[key]
-            elif step in trail and step not in closed:
-                closed.add(step)
-                keys = list(trail)
-                yield keys[keys.index(step) :]
-            elif step not in done and step not in trail:
-                trail[step] = iter(onward[step])
+        problems.add(entries[loop[0]].where, f"choices lead in a circle: {shown(loop)}", hint)

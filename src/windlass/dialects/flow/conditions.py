@@ -1,8 +1,8 @@
 """Conditions of a choice: `{"and": [{"eq": ["$params.path", "B"]}, "$shared.ready"]}` to `Expr`."""
 
-from windlass.dialects.flow.fields import Fields, Problems
-from windlass.dialects.flow.plain import is_list, is_object, under
+from windlass.dialects.fields import Fields, Problems
 from windlass.dialects.flow.refs import literal, parse_ref
+from windlass.dialects.plain import is_list, is_object, under
 from windlass.model.graph import Case, Expr, Ref
 
 OPERATORS = ("and", "or", "not", "eq", "ne", "gt", "lt", "ge", "le", "exists", "in", "contains")

@@ -4,9 +4,9 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from windlass.dialects.flow.fields import Fields, Problems
-from windlass.dialects.flow.plain import Limits
+from windlass.dialects.fields import Fields, Problems
 from windlass.dialects.flow.targets import NO_CALL, Call
+from windlass.dialects.plain import Limits
 from windlass.model.graph import Edge, Graph, Node, Output
 
 

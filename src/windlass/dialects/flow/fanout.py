@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from windlass.dialects.fields import Fields, only_texts
 from windlass.dialects.flow.draft import Draft, Entry
-from windlass.dialects.flow.fields import Fields, only_texts
 from windlass.dialects.flow.mappings import (
     POST_FIELDS,
     PREP_FIELDS,
@@ -18,8 +18,8 @@ from windlass.dialects.flow.mappings import (
     read_output,
     read_retry,
 )
-from windlass.dialects.flow.plain import is_list, under
 from windlass.dialects.flow.targets import CALL_FIELDS, NO_CALL, Call, read_call, target_of
+from windlass.dialects.plain import is_list, under
 from windlass.model.graph import Kind, Node, Ref, Retry, Strategy
 
 _ITEM_FIELDS = CALL_FIELDS | RETRY_FIELDS | {"params", "post", "timeout_ms", "index", "node"}

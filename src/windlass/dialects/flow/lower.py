@@ -1,12 +1,12 @@
 """A whole definition to a Graph: scope by scope, nodes first, then the edges between them."""
 
+from windlass.dialects.fields import Fields
 from windlass.dialects.flow.check import Arrow, check_scope
 from windlass.dialects.flow.draft import Draft, Entry, Scope
-from windlass.dialects.flow.fields import Fields
 from windlass.dialects.flow.mappings import POST_FIELDS, PREP_FIELDS, read_output
 from windlass.dialects.flow.nodes import NODE_FIELDS, lower_node
-from windlass.dialects.flow.plain import DEFAULT_LIMITS, Limits, first_flaw, under
 from windlass.dialects.flow.subflows import BODY_FIELDS
+from windlass.dialects.plain import DEFAULT_LIMITS, Limits, first_flaw, under
 from windlass.model.errors import DefinitionError
 from windlass.model.graph import Edge, Graph
 from windlass.model.ids import node_path

@@ -1,8 +1,8 @@
 """What goes into a node and comes out of it: `prep`, `post`, actions, and the retry settings."""
 
-from windlass.dialects.flow.fields import Fields
-from windlass.dialects.flow.plain import under
+from windlass.dialects.fields import Fields
 from windlass.dialects.flow.refs import literal, parse_key, parse_path, parse_ref
+from windlass.dialects.plain import under
 from windlass.model.graph import ActionRule, Output, Ref, Retry, Root
 
 PREP_FIELDS = frozenset({"input_key", "input_map"})

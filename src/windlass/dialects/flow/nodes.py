@@ -2,15 +2,15 @@
 
 import msgspec
 
+from windlass.dialects.fields import WHOLE_MAX, Fields, Problems, shown_number
 from windlass.dialects.flow.conditions import read_cases
 from windlass.dialects.flow.draft import Draft, Entry, Override, Scope
 from windlass.dialects.flow.fanout import lower_foreach, lower_parallel
-from windlass.dialects.flow.fields import WHOLE_MAX, Fields, Problems, shown_number
 from windlass.dialects.flow.mappings import RETRY_FIELDS, read_action, read_input, read_retry
-from windlass.dialects.flow.plain import under
 from windlass.dialects.flow.refs import literal, parse_key, parse_ref
 from windlass.dialects.flow.subflows import lower_subflow
 from windlass.dialects.flow.targets import CALL_FIELDS, Call, read_call, target_of
+from windlass.dialects.plain import under
 from windlass.model.graph import Kind, Node, Ref, Retry, Strategy
 
 _EVERY_KIND = {"kind", "params", "prep", "post", "default_action", "timeout_ms", "weighted_by_load"}

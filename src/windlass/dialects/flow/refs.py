@@ -6,7 +6,7 @@ stands for itself with one `$` less, so a literal may begin with `$` too.
 
 import re
 
-from windlass.dialects.flow.fields import Problems
+from windlass.dialects.fields import Problems
 from windlass.model.graph import Ref, Root, Step
 
 _ROOTS = {"params": Root.PARAMS, "shared": Root.SHARED, "input": Root.INPUT}

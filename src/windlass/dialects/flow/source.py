@@ -4,8 +4,8 @@ import json
 from collections import Counter
 from typing import NoReturn
 
-from windlass.dialects.flow.plain import DEFAULT_LIMITS, Limits, first_flaw
 from windlass.dialects.flow.yaml_text import YamlProblem, parse_yaml
+from windlass.dialects.plain import DEFAULT_LIMITS, Limits, first_flaw
 from windlass.model.errors import DefinitionError, Problem
 
 

@@ -1,9 +1,9 @@
 """Subflow nodes: the scope inside them, and what `subflow_execs` changes in it."""
 
+from windlass.dialects.fields import Fields
 from windlass.dialects.flow.draft import Draft, Entry, Override, Scope
-from windlass.dialects.flow.fields import Fields
-from windlass.dialects.flow.plain import under
 from windlass.dialects.flow.targets import CALL_FIELDS, Call, read_call
+from windlass.dialects.plain import under
 from windlass.model.graph import Node
 
 BODY_FIELDS = frozenset({"start", "nodes", "edges"})

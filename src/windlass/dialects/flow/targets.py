@@ -6,8 +6,8 @@ A branch falls back to its fan-out, a node of a subflow to the subflow's node, f
 from dataclasses import dataclass
 from typing import Any
 
-from windlass.dialects.flow.fields import Fields, Problems
-from windlass.dialects.flow.plain import under
+from windlass.dialects.fields import Fields, Problems
+from windlass.dialects.plain import under
 from windlass.model.graph import Target, Transport
 
 CALL_FIELDS = frozenset({"service", "exec_type", "exec_mode", "func", "script"})

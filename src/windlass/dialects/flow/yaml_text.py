@@ -12,7 +12,7 @@ from typing import Protocol, cast
 
 import yaml
 
-from windlass.dialects.flow.plain import is_list, is_object
+from windlass.dialects.plain import is_list, is_object
 
 
 class Mark(Protocol):

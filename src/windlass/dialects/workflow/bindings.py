@@ -4,9 +4,9 @@ A path starts at `parameters` or `results`. A prefix (`#<node>`, `@alias.child.#
 thing spelt out (`scope`) names a node inside the container whose port it is.
 """
 
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import under
+from windlass.dialects.fields import Problems
 from windlass.dialects.flow.refs import parse_path
+from windlass.dialects.plain import under
 from windlass.dialects.workflow.fields import Exact
 from windlass.dialects.workflow.shape import Binding, Path
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from windlass.dialects.fields import Problems
 from windlass.dialects.flow.conditions import DEPTH_MAX
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import is_list, is_object, under
 from windlass.dialects.flow.refs import literal
+from windlass.dialects.plain import is_list, is_object, under
 from windlass.dialects.workflow.bindings import parse_place, parse_prefix
 from windlass.dialects.workflow.shape import Binding
 from windlass.model.graph import Expr, Ref

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import is_object, under
+from windlass.dialects.fields import Problems
+from windlass.dialects.plain import is_object, under
 from windlass.dialects.workflow.edges import read_wires
 from windlass.dialects.workflow.fields import Exact
 from windlass.dialects.workflow.retries import read_retry

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import Limits
+from windlass.dialects.fields import Problems
+from windlass.dialects.plain import Limits
 from windlass.model.graph import Edge, Graph, Node
 
 

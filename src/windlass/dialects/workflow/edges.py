@@ -1,7 +1,7 @@
 """Edges as they are written: from a port of one node to a port of another."""
 
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import is_list, under
+from windlass.dialects.fields import Problems
+from windlass.dialects.plain import is_list, under
 from windlass.dialects.workflow.fields import Exact
 from windlass.dialects.workflow.shape import End, Wire
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection
 
-from windlass.dialects.flow.fields import Fields
-from windlass.dialects.flow.plain import under
+from windlass.dialects.fields import Fields
+from windlass.dialects.plain import under
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 

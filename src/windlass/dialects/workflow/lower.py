@@ -3,8 +3,8 @@
 import json
 from hashlib import sha256
 
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import DEFAULT_LIMITS, Limits, first_flaw
+from windlass.dialects.fields import Problems
+from windlass.dialects.plain import DEFAULT_LIMITS, Limits, first_flaw
 from windlass.dialects.workflow.check import check_containers, check_cycles
 from windlass.dialects.workflow.draft import Draft, Place
 from windlass.dialects.workflow.lowering import Lowering

@@ -8,7 +8,7 @@ itself, so nothing here or in the kernel looks further than one level.
 
 from collections.abc import Mapping
 
-from windlass.dialects.flow.plain import under
+from windlass.dialects.plain import under
 from windlass.dialects.workflow.draft import Draft, Place
 from windlass.dialects.workflow.middlewares import chain, wrapper
 from windlass.dialects.workflow.nesting import PREVIOUS, container_node, inside_of, loop_nodes

@@ -1,7 +1,7 @@
 """Nodes and middlewares as they are written."""
 
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import under
+from windlass.dialects.fields import Problems
+from windlass.dialects.plain import under
 from windlass.dialects.workflow.containers import is_container, read_container
 from windlass.dialects.workflow.fields import Exact
 from windlass.dialects.workflow.ports import read_ports

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import msgspec
 from packaging.version import InvalidVersion, Version
 
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import is_list, is_object, under
+from windlass.dialects.fields import Problems
+from windlass.dialects.plain import is_list, is_object, under
 from windlass.dialects.workflow.ports import read_ports
 from windlass.dialects.workflow.schemas import readable_schema
 from windlass.dialects.workflow.shape import (

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from windlass.dialects.flow.fields import Problems
+from windlass.dialects.fields import Problems
 from windlass.dialects.workflow.conditions import Conditions
 from windlass.dialects.workflow.containers import Inner
 from windlass.dialects.workflow.ports import INPUT, OUTPUT, Landing, find_port

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import is_list, is_object, under
+from windlass.dialects.fields import Problems
+from windlass.dialects.plain import is_list, is_object, under
 from windlass.dialects.workflow.bindings import read_binding
 from windlass.dialects.workflow.shape import End, Entry, Port, Ports
 

@@ -5,8 +5,8 @@ from collections.abc import Collection
 
 import jsonschema_rs
 
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import is_list, is_object, under
+from windlass.dialects.fields import Problems
+from windlass.dialects.plain import is_list, is_object, under
 from windlass.dialects.workflow.shape import Json, Path
 
 _SEVERAL = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired"})

@@ -2,8 +2,8 @@
 
 import re
 
-from windlass.dialects.flow.fields import Problems
-from windlass.dialects.flow.plain import is_object, under
+from windlass.dialects.fields import Problems
+from windlass.dialects.plain import is_object, under
 from windlass.dialects.workflow.edges import read_wires
 from windlass.dialects.workflow.fields import Exact
 from windlass.dialects.workflow.nodes import read_node

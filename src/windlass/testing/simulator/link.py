@@ -13,11 +13,8 @@ from windlass.protocol.link.worker import WorkerLink
 from windlass.testing.simulator.asgi import Lines
 from windlass.testing.simulator.flows import PULL
 from windlass.testing.simulator.handlers import Handlers
-from windlass.testing.simulator.loop import VirtualLoop
-from windlass.testing.simulator.network import Network
-from windlass.testing.simulator.plan import Plan
-from windlass.testing.simulator.process import Process
-from windlass.testing.simulator.server import EPOCH_S, Server
+from windlass.testing.simulator.host import WorkerHost
+from windlass.testing.simulator.server import EPOCH_S
 from windlass.testing.simulator.workflows import PACKAGE, TYPES, VERSION
 from windlass.worker.link.executor import SERVICES_PACKAGE, SERVICES_VERSION, Feedback, Next
 from windlass.worker.link.runner import LinkRunner
@@ -86,29 +83,17 @@ class Quiet:
         return {"inflight": inflight, "held": held}
 
 
-class LinkWorker:
-    """One worker host, life after life; a new life is a new instance."""
+class LinkWorker(WorkerHost):
+    """The real link worker; a new life is a new instance."""
 
-    def __init__(
-        self,
-        name: str,
-        plan: Plan,
-        loop: VirtualLoop,
-        network: Network,
-        servers: list[Server],
-        handlers: Handlers,
-    ) -> None:
-        self.name = name
-        self.process: Process | None = None
-        self.is_gone = False
-        self._loop = loop
-        self._servers = servers
-        self._executor = SimulatedExecutor(handlers)
-        self._rng = plan.rng(f"link:{name}")
-        self._lines = Lines(network, loop)
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self._executor = SimulatedExecutor(self.handlers)
+        self._rng = self.plan.rng(f"link:{self.name}")
+        self._lines = Lines(self.network, self.loop)
         self._settings = LinkSettings(
             url="",
-            worker_id=name,
+            worker_id=self.name,
             max_parallel=self._rng.randint(1, 4),
             heartbeat_s=self._rng.choice((0.5, 2.0)),
             heartbeat_jitter_s=0.2,
@@ -116,11 +101,7 @@ class LinkWorker:
             reconnect_most_s=2.0,
         )
 
-    def start(self) -> None:
-        self.process = Process(self._loop, self.name)
-        self.process.spawn(self._live())
-
-    async def _live(self) -> None:
+    async def live(self) -> None:
         settings = self._settings
         runners: list[LinkRunner] = []
         tasks = Tasks(
@@ -144,28 +125,14 @@ class LinkWorker:
             quiet,
             quiet,
             self._dial,
-            clock=lambda: EPOCH_S + self._loop.time(),
+            clock=lambda: EPOCH_S + self.loop.time(),
             random_=self._rng,
         )
         runners.append(runner)
         await runner.run(_DRAIN_S)
 
     def _dial(self) -> AbstractAsyncContextManager[Socket]:
-        server = self._rng.choice(self._servers)
+        server = self._rng.choice(self.servers)
         if server.process is None:
             raise Closed(f"{server.name} is down")
         return self._lines.dial(self.name, self.process, server.name, server.app, server.process)
-
-    def crash(self) -> None:
-        if self.process is not None:
-            self.process.crash()
-            self.process = None
-
-    def restart(self) -> None:
-        if self.process is None and not self.is_gone:
-            self.start()
-
-    def go(self) -> None:
-        """Crash, and never come back."""
-        self.is_gone = True
-        self.crash()

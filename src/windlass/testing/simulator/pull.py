@@ -13,11 +13,8 @@ from windlass.model.rows import Failure
 from windlass.protocol.exchange import Registration, Reply, Result
 from windlass.testing.simulator import asgi
 from windlass.testing.simulator.flows import PULL
-from windlass.testing.simulator.handlers import Handlers
-from windlass.testing.simulator.loop import VirtualLoop
+from windlass.testing.simulator.host import WorkerHost
 from windlass.testing.simulator.network import Network
-from windlass.testing.simulator.plan import Plan
-from windlass.testing.simulator.process import Process
 from windlass.testing.simulator.server import Server
 from windlass.worker import Context, PermanentError, TemporaryError
 from windlass.worker.calls import ServerCalls
@@ -95,33 +92,21 @@ class LoopKeeper(Keeper):
         self.expire()
 
 
-class PullWorker:
-    """One worker host, life after life."""
+class PullWorker(WorkerHost):
+    """The real pull worker."""
 
-    def __init__(
-        self,
-        name: str,
-        plan: Plan,
-        loop: VirtualLoop,
-        network: Network,
-        servers: list[Server],
-        handlers: Handlers,
-        accepted: Callable[[str, str], None],
-    ) -> None:
-        self.name = name
-        self.process: Process | None = None
-        self._loop = loop
-        self._handlers = handlers
+    def __init__(self, *parts: Any, accepted: Callable[[str, str], None]) -> None:
+        super().__init__(*parts)
         self._accepted = accepted
-        self._rng = plan.rng(f"pull:{name}")
+        self._rng = self.plan.rng(f"pull:{self.name}")
         self._slots = self._rng.randint(1, 4)
-        self._wire = Wire(name, network, servers, self._rng)
+        self._wire = Wire(self.name, self.network, self.servers, self._rng)
         self._services = Worker()
         for service in PULL:
             self._services.add(service, self._handle)
 
     async def _handle(self, context: Context) -> Any:
-        result = await self._handlers.perform(context.attempt_id)
+        result = await self.handlers.perform(context.attempt_id)
         if not isinstance(result, Failure):
             return msgspec.json.decode(result)
         if result.kind == "fatal":
@@ -129,12 +114,8 @@ class PullWorker:
         wait = result.retry_after_ms
         raise TemporaryError(result.message, retry_after_s=None if wait is None else wait / 1000)
 
-    def start(self) -> None:
-        self.process = Process(self._loop, self.name)
-        self.process.spawn(self._live())
-
-    async def _live(self) -> None:
-        clock = self._loop.time
+    async def live(self) -> None:
+        clock = self.loop.time
         runtime = Runtime(self._services, self._slots)
         registration = Registration(
             id=self.name, transport="pull", services=list(PULL), capacity=self._slots
@@ -147,12 +128,3 @@ class PullWorker:
         keeper = LoopKeeper(unused, leases, list(PULL), lambda: runtime.load, clock)
         keeper.calls = calls[2]
         await PullLoop(calls[0], calls[1], books, keeper, clock, self._rng).run(_DRAIN_S)
-
-    def crash(self) -> None:
-        if self.process is not None:
-            self.process.crash()
-            self.process = None
-
-    def restart(self) -> None:
-        if self.process is None:
-            self.start()

@@ -6,69 +6,41 @@ it as stale, however late that is. So every fence is tried.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from windlass.model.assignment import Assignment
 from windlass.model.errors import StaleLease, Unavailable
 from windlass.model.rows import Failure
 from windlass.testing.simulator.flows import PULL
-from windlass.testing.simulator.handlers import Handlers, Result
-from windlass.testing.simulator.loop import VirtualLoop
-from windlass.testing.simulator.network import Network
-from windlass.testing.simulator.plan import Plan
-from windlass.testing.simulator.process import Process
+from windlass.testing.simulator.handlers import Result
+from windlass.testing.simulator.host import WorkerHost
 from windlass.testing.simulator.server import Server
 
 T = TypeVar("T")
 _POLL_S = 2.0
 
 
-class Worker:
-    """One worker host, life after life; a new life knows nothing of the one before."""
+class Worker(WorkerHost):
+    """A worker of its own kind, which calls the engine directly."""
 
-    def __init__(
-        self,
-        name: str,
-        plan: Plan,
-        loop: VirtualLoop,
-        network: Network,
-        servers: list[Server],
-        handlers: Handlers,
-        accepted: Callable[[str, str], None],
-    ) -> None:
-        self.name = name
-        self.process: Process | None = None
-        self._plan = plan
-        self._loop = loop
-        self._network = network
-        self._servers = servers
-        self._handlers = handlers
+    def __init__(self, *parts: Any, accepted: Callable[[str, str], None]) -> None:
+        super().__init__(*parts)
         self._accepted = accepted
-        self._rng = plan.rng(f"worker:{name}")
-        self._pace = self._rng.uniform(0.5, 2.0) if plan.has("skew") else 1.0
+        self._rng = self.plan.rng(f"worker:{self.name}")
+        self._pace = self._rng.uniform(0.5, 2.0) if self.plan.has("skew") else 1.0
         """How fast its own clock runs."""
         self._services = list(PULL)
         self._slots = self._rng.randint(1, 4)
         self._held: dict[str, asyncio.Task[None]] = {}
 
-    def start(self) -> None:
-        self.process = Process(self._loop, self.name)
+    async def live(self) -> None:
         self._held = {}
-        self.process.spawn(self._work())
-        self.process.spawn(self._keep())
-
-    def crash(self) -> None:
-        if self.process is not None:
-            self.process.crash()
-            self.process = None
-
-    def restart(self) -> None:
-        if self.process is None:
-            self.start()
+        self.spawn(self._keep())
+        await self._work()
 
     async def _ask(self, serve: Callable[[Server], Awaitable[T]], timeout_s: float) -> T:
-        server = self._rng.choice(self._servers)
-        return await self._network.call(self.name, server, lambda: serve(server), timeout_s)
+        server = self._rng.choice(self.servers)
+        return await self.network.call(self.name, server, lambda: serve(server), timeout_s)
 
     async def _work(self) -> None:
         queues = [f"pull:{service}" for service in self._services]
@@ -97,7 +69,7 @@ class Worker:
         try:
             if self._rng.random() < 0.3:
                 await self._say_started(attempt_id)
-            result = await self._handlers.perform(assignment.attempt_id)
+            result = await self.handlers.perform(assignment.attempt_id)
             self._held.pop(attempt_id, None)
             await self._report(attempt_id, result)
         finally:
@@ -130,7 +102,7 @@ class Worker:
     async def _keep(self) -> None:
         """Renew what it holds, by its own clock; stop what it was asked to stop, or not."""
         while True:
-            await asyncio.sleep(self._plan.lease_s / 3 * self._pace)
+            await asyncio.sleep(self.plan.lease_s / 3 * self._pace)
             held = list(self._held)
             if not held:
                 continue
@@ -144,6 +116,6 @@ class Worker:
                 if asked and task is not None and self._rng.random() < 0.5:
                     task.cancel()
                     self._held.pop(attempt_id, None)
-                    if attempt_id in kept and self.process is not None:
+                    if attempt_id in kept:
                         stopped = Failure("cancelled", "asked to stop")
-                        self.process.spawn(self._report(attempt_id, stopped))
+                        self.spawn(self._report(attempt_id, stopped))

@@ -83,10 +83,10 @@ class World:
 
     def _worker(self, number: int, kind: str) -> Victim:
         name = f"worker{number}"
-        parts = (self.plan, self.loop, self.network, self.servers, self.handlers)
+        parts = (name, self.plan, self.loop, self.network, self.servers, self.handlers)
         if kind == "link":
-            return LinkWorker(name, *parts)
-        return (PullWorker if kind == "pull" else Worker)(name, *parts, self._accepted)
+            return LinkWorker(*parts)
+        return (PullWorker if kind == "pull" else Worker)(*parts, accepted=self._accepted)
 
     def fail(self, error: BaseException) -> None:
         self.loop.fail(error)

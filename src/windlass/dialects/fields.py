@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Iterable
 from typing import TypeVar
 
-from windlass.dialects.flow.plain import is_list, is_object, under
+from windlass.dialects.plain import is_list, is_object, under
 from windlass.model.errors import DefinitionError, Problem
 
 T = TypeVar("T")
