@@ -16,7 +16,7 @@ import click
 import msgspec
 
 from windlass.cli.main import cli
-from windlass.dialects.flow.plain import Limits as DefinitionLimits
+from windlass.dialects.plain import Limits as DefinitionLimits
 from windlass.engine.engine import Settings
 from windlass.kernel.turn import Limits
 from windlass.server.app import NATIVE, AppOptions

@@ -11,7 +11,7 @@ from windlass.client import Client
 from windlass.client.shapes import PackageInfo, WorkerInfo
 from windlass.model.errors import Conflict, NotFound
 
-FIELDS = ("name", "defaultVersion", "versions", "state", "description")
+FIELDS = ("name", "default_version", "versions", "state", "description")
 
 
 @click.command()

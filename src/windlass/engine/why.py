@@ -7,6 +7,7 @@ import msgspec
 from windlass.engine.engine import Engine
 from windlass.engine.workers import live_workers, serves
 from windlass.model.ids import attempt_id
+from windlass.model.queues import owner_of
 from windlass.model.rows import Attempt, Run, Task, read_failure
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, RunState, TaskState
 
@@ -96,6 +97,8 @@ async def queue_line(engine: Engine, task: Task) -> str:
     since = (engine.store.now() - (task.ready_at or task.created_at)) / 1000
     if transport in ("script", "local"):
         return await local_line(engine, transport, service, since)
+    if transport.partition("@")[0] == "link":
+        return await link_line(engine, task, service, since)
     alive = await live_workers(engine, transport=transport)
     able = [worker for worker in alive if serves(worker, service)]
     # A development server does the work of such workers itself.
@@ -105,6 +108,24 @@ async def queue_line(engine: Engine, task: Task) -> str:
     if not able:
         return f' for {since:.0f} s: no live {transport} worker serves "{service}"'
     return f' for {since:.0f} s: all {len(able)} {transport} workers for "{service}" are busy'
+
+
+async def link_line(engine: Engine, task: Task, service: str, since: float) -> str:
+    """Why no worker on the link has taken a task of a package."""
+    package = service.partition(":")[0]
+    alive = await live_workers(engine, transport="link")
+    owner = owner_of(task.queue)
+    if owner is not None:
+        there = any(worker.id == owner for worker in alive)
+        state = "is busy" if there else "is not on the link; others may have it when it is given up"
+        return f" for {since:.0f} s: it belongs to worker {owner}, which {state}"
+    able = [worker for worker in alive if serves(worker, package)]
+    if able:
+        return f" for {since:.0f} s: all {len(able)} workers that have {package} are busy"
+    if alive:
+        return f" for {since:.0f} s: none of {len(alive)} workers on the link has {package}"
+    hint = "start one with `windlass worker packages --transport link`"
+    return f" for {since:.0f} s: no worker on the link has {package}; {hint}"
 
 
 async def local_line(engine: Engine, transport: str, service: str, since: float) -> str:

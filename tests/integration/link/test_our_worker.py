@@ -191,6 +191,7 @@ async def test_a_package_is_published_and_installed_by_commands(
         await until(lambda: (folder / "1.0.0" / "manifest.json").exists())
         listed = json.loads(await asyncio.to_thread(cli, server, "pkg", "ls", "--json"))
         assert listed[0]["versions"] == ["1.0.0"]
+        assert (await asyncio.to_thread(cli, server, "pkg", "ls")).startswith("text_tools\t1.0.0\t")
         await asyncio.to_thread(cli, server, "pkg", "uninstall", "text_tools", "1.0.0")
         await until(lambda: not (folder / "1.0.0").exists())
 
