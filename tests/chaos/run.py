@@ -1,9 +1,9 @@
 """Chaos on real processes: kill, pause, restart and cut for a while, then check the books.
 
-Two servers, two pull and two push workers and a durable PostgreSQL, a stream of runs with side
-effects, and random harm every few seconds. When calm returns, every run must end within a minute;
-the checker then reads the store and the effects. `make chaos` runs ten minutes; the tests run a
-short one. Everything talks to loopback only and stops by itself.
+Two servers, two pull, two push and two link workers and a durable PostgreSQL, a stream of runs
+with side effects, and random harm every few seconds. When calm returns, every run must end within a
+minute; the checker then reads the store and the effects. `make chaos` runs ten minutes; the tests
+run a short one. Everything talks to loopback only and stops by itself.
 """
 
 import argparse
@@ -87,9 +87,13 @@ class World:
             ServerProcess(url, "--admin-token", TOKEN, "--lease-s", "3", log=log) for _ in range(2)
         ]
         self.workers: list[Process] = []
-        for number, mode in enumerate(("pull", "pull", "push", "push")):
+        for number, mode in enumerate(("pull", "link", "push", "push", "pull", "link")):
             server = self.servers[number % 2]
-            args = ("--id", f"{mode}-{number}", "--concurrency", "8")
+            name = f"{mode}-{number}"
+            args: tuple[str, ...] = ("--id", name, "--concurrency", "8")
+            if mode == "link":
+                home = folder / name
+                args += ("--packages-dir", str(home / "packages"), "--data-dir", str(home / "data"))
             self.workers.append(
                 worker_process(
                     "tests.chaos.services:worker",
