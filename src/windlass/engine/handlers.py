@@ -11,6 +11,15 @@ from typing import Any
 from windlass.model.graph import Graph, Transport
 from windlass.model.values import is_list, is_object
 
+_NAME_MAX = 400
+_HANDLERS_MAX = 1_000
+"""The most handlers a manifest is believed to name: everybody who has it waits for all of them."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a queue can be named after it. Workers say what they have, so it may be anything."""
+    return 0 < len(text) <= _NAME_MAX and text.isprintable()
+
 
 class Handlers:
     """Names of handlers by `package@version`; grows only."""
@@ -35,11 +44,11 @@ class Handlers:
         self._manifests[package] = manifest
         nodes = manifest.get("nodes")
         types = [n.get("type") for n in nodes if is_object(n)] if is_list(nodes) else []
-        self.learn(package, [name for name in types if isinstance(name, str)])
+        self.learn(package, [name for name in types if isinstance(name, str)][:_HANDLERS_MAX])
 
     def learn(self, package: str, handlers: Iterable[str]) -> None:
         known = self._known[package]
-        new = set(handlers) - known
+        new = {name for name in handlers if is_name(name)} - known
         if new:
             known |= new
             self.count += len(new)

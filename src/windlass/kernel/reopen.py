@@ -2,9 +2,11 @@
 
 The parts of such a run go on side by side, so what failed took others with it. All of them are
 opened again, each where it stood. Counts of edges stay as they are: an edge from something that did
-not succeed has not fired, and fires once it does.
+not succeed has not fired, and fires once it does. What succeeded while the run was already being
+cancelled led nowhere then; those edges are owed, and followed now.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from windlass.kernel.redo import (
@@ -14,13 +16,15 @@ from windlass.kernel.redo import (
     reopen_container,
     revisit,
 )
-from windlass.kernel.turn import Turn
+from windlass.kernel.routing import fired_edges
+from windlass.kernel.turn import Turn, Visit
 from windlass.model.errors import Conflict
-from windlass.model.graph import Graph, Kind
+from windlass.model.graph import Edge, Graph, Kind
 from windlass.model.rows import Run, Task
 from windlass.model.states import RUN_ENDED, RunState, TaskState
 
 _UNDONE = (TaskState.FAILED, TaskState.CANCELLED)
+_DONE = (TaskState.SUCCEEDED, TaskState.SKIPPED)
 
 
 def reopen(turn: Turn, task_id: str | None, descendants: bool) -> Task:
@@ -28,9 +32,32 @@ def reopen(turn: Turn, task_id: str | None, descendants: bool) -> Task:
     run = turn.run
     tasks = [turn.task(task.id) for task in turn.view.all_tasks(run.id)]
     task, _ = reopened(turn.graph, run, tasks, task_id, descendants=descendants)
-    open_again(turn, [row for row in tasks if not is_called(turn.graph, row)])
+    own = [row for row in tasks if not is_called(turn.graph, row)]
+    open_again(turn, own)
     reopen_around(turn, task)
+    follow_owed(turn, own)
     return task
+
+
+def follow_owed(turn: Turn, tasks: Sequence[Task]) -> None:
+    """Follow the edges of tasks that ended well when nobody followed edges any more.
+
+    Edges arrive in the order their tasks end, so those a node has not counted are the newest.
+    """
+    by_place = {(task.scope, task.node): task for task in tasks}
+    settled: defaultdict[tuple[str, str], list[tuple[int, Task, Edge]]] = defaultdict(list)
+    for task in tasks:
+        if task.state in _DONE and task.idx < 0:
+            for edge in turn.graph.edges.get(task.node, ()):
+                if edge.target in turn.graph.joins:
+                    settled[task.scope, edge.target].append((task.ended_seq, task, edge))
+    for place, arrivals in settled.items():
+        known = by_place.get(place)
+        counted = turn.graph.joins[place[1]] - known.edges_open if known is not None else 0
+        arrivals.sort(key=lambda arrival: arrival[0])
+        for _, source, edge in arrivals[counted:]:
+            fired = source.state is TaskState.SUCCEEDED and edge in fired_edges(turn, source)
+            turn.visits.append(Visit(place[0], place[1], fired))
 
 
 def reopened(

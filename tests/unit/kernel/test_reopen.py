@@ -7,8 +7,15 @@ import pytest
 
 from tests.workflows import container, edge, node, subgraph, uid, workflow
 from windlass.dialects.workflow import compile_workflow
-from windlass.kernel.events import CancelRequested, RetryRequested, TimerFired
+from windlass.kernel.events import (
+    AttemptFailed,
+    AttemptSucceeded,
+    CancelRequested,
+    RetryRequested,
+    TimerFired,
+)
 from windlass.model.errors import Conflict
+from windlass.model.rows import Failure
 from windlass.model.states import RunState, TaskState
 from windlass.testing.played import Played
 
@@ -148,3 +155,33 @@ def test_a_task_that_could_not_begin_would_fail_again() -> None:
     run.succeed(run.one(uid("a")).id, {"y": "no"})
     with pytest.raises(Conflict, match="would fail again"):
         retry(run)
+
+
+def test_what_succeeded_while_the_run_was_being_cancelled_still_leads_on() -> None:
+    run = diamond()
+    attempt = run.claim(run.one(uid("b")).id)
+    other = run.claim(run.one(uid("c")).id)
+    run.send(CancelRequested(run.row().id))
+    assert run.state() is RunState.CANCELLING
+    run.send(AttemptSucceeded(attempt.attempt_id, '{"y": 1}'))
+    run.send(AttemptFailed(other.attempt_id, Failure("cancelled", "stopped")))
+    assert run.state() is RunState.CANCELLED
+    retry(run)
+    run.succeed(run.one(uid("c")).id, {"y": 2})
+    assert json.loads(run.one(uid("end")).input or "") == {"x": 1, "z": 2}
+    drain(run)
+    assert run.state() is RunState.SUCCEEDED
+
+
+def test_a_join_whose_last_edge_came_during_the_cancellation_begins_at_once() -> None:
+    run = diamond()
+    run.succeed(run.one(uid("b")).id, {"y": 1})
+    attempt = run.claim(run.one(uid("c")).id)
+    run.send(CancelRequested(run.row().id))
+    run.send(AttemptSucceeded(attempt.attempt_id, '{"y": 2}'))
+    assert run.state() is RunState.CANCELLED
+    retry(run)
+    assert [task.node for task in run.queued()] == [uid("end")]
+    drain(run)
+    assert run.state() is RunState.SUCCEEDED
+    assert (run.row().open, run.row().active) == (0, 0)

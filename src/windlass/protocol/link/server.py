@@ -104,6 +104,9 @@ class ServerLink:
 
         Other refusals are answered here and change nothing.
         """
+        if self.state is LinkState.CLOSED:
+            # Nobody would settle it; the worker sends it again on its next connection.
+            return []
         try:
             return self._receive(decode(frame), now)
         except Refused as refusal:
@@ -225,10 +228,17 @@ class ServerLink:
         self.features = other.features
         self._senders |= {self.worker, self.instance}
         self.state = LinkState.READY
+        other.let_go()
         channel.disconnected()
         channel.settle(opening, now)
         channel.send(accept, now, sequenced=False)
         channel.reconnected(resume.last_seen_seq, now)
+
+    def let_go(self) -> None:
+        """Another connection has the session now: what is still written or read here must not
+        touch its channel."""
+        self.state = LinkState.CLOSED
+        self.channel = self._new_channel(self.generation)
 
     def refuse(self, code: str, reason: str, now: float) -> None:
         """Turn the worker away; close the connection once what `take` gives is written."""

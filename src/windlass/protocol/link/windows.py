@@ -39,7 +39,9 @@ class Inbound(Generic[F]):
         return ready
 
     def settle(self, seq: int) -> None:
-        """A frame that was handed out has had its effect."""
+        """A frame that was handed out has had its effect; saying so twice changes nothing."""
+        if seq <= self.base:
+            return
         self._settled.add(seq)
         while self.base + 1 in self._settled:
             self.base += 1

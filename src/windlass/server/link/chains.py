@@ -13,6 +13,7 @@ from windlass.model.ids import run_of
 from windlass.model.rows import Task, read_failure
 from windlass.model.states import TASK_ENDED, TaskState
 from windlass.protocol.link import messages as m
+from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX, encode
 from windlass.protocol.link.server import Arrived
 from windlass.server.link.held import Held
 
@@ -63,8 +64,14 @@ class Chains:
         except WindlassError as error:
             session.settle(arrived)
             self._answer(session, request, error=("next_failed", str(error)))
+        except Exception:
+            log.exception("%s: a call for the rest of a chain failed", session.worker_id)
+            session.settle(arrived)
+            self._answer(session, request, error=("next_failed", "the server could not call it"))
         finally:
             held.parked -= 1
+            # It takes its slot again, so there is less to ask for.
+            session.ask()
 
     async def _commit(self, attempt_id: str, request: m.NextRequest) -> Called:
         payload = msgspec.json.encode(request.payload).decode() if request.payload else None
@@ -124,6 +131,10 @@ class Chains:
             result=None if result is None else msgspec.Raw(result.encode()),
             error=None if error is None else m.NextError(code=error[0], message=error[1]),
         )
+        if len(encode(response)) > PAYLOAD_BYTES_MAX:
+            response.result = None
+            text = "what it returned does not fit into a frame; keep it as a resource"
+            response.error = m.NextError(code="next_too_large", message=text)
         session.link.send(response, self._plane.clock(), corr=request.request_id)
         session.flush()
 

@@ -6,7 +6,8 @@ from collections.abc import Awaitable
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from windlass.model.errors import Denied, Unauthorized, Unavailable, WindlassError
+from windlass.engine.workers import check_id
+from windlass.model.errors import BadRequest, Denied, Unauthorized, Unavailable, WindlassError
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Refused
@@ -90,7 +91,8 @@ class Connection:
     async def _reading(self) -> None:
         try:
             async with asyncio.timeout(HELLO_S) as patience:
-                await self._receive()
+                while self._link.state is LinkState.NEW:
+                    await self._receive()
                 patience.reschedule(None)
                 while self._link.state is not LinkState.CLOSED:
                     await self._receive()
@@ -136,6 +138,10 @@ class Connection:
 
     async def _check(self, handshake: m.Handshake) -> None:
         await self._authenticate(handshake.auth)
+        try:
+            check_id(handshake.worker.name)
+        except BadRequest as error:
+            raise Refused(codes.INVALID, str(error), fatal=True) from error
         instance = handshake.worker.worker_instance_id or self._plane.new_id()
         self._link.welcome(self._plane.clock(), instance)
 
@@ -170,6 +176,8 @@ class Connection:
             accept = await self._plane.accept(session, resumed=False)
         except WindlassError as error:
             raise Refused(codes.INTERNAL, str(error), fatal=True) from error
+        if self._plane.sessions.get(session.worker_id) is not session:
+            raise Refused(codes.SESSION_DENIED, "superseded session", fatal=True)
         self._attach(session)
         self._link.accept(accept, self._plane.clock())
         session.registered(register)
@@ -186,11 +194,9 @@ class Connection:
         self._link.take_up(channel, resume, accept, older, self._plane.clock())
         session.link = self._link
         if wake is not None:
-            older.state = LinkState.CLOSED
             wake()
         self._attach(session)
-        session.heard_at = self._plane.clock()
-        session.ask()
+        session.resumed()
 
     def _attach(self, session: Session) -> None:
         self._session = session

@@ -65,7 +65,7 @@ class Counts:
             found.append(f'cmd_retry_total{{reason="{label(reason)}"}} {count}')
         found.append("# TYPE pkg_ops_total counter")
         for (op, status), count in sorted(self.packages.items()):
-            found.append(f'pkg_ops_total{{{tenant},op="{op}",status="{status}"}} {count}')
+            found.append(f'pkg_ops_total{{{tenant},op="{op}",status="{label(status)}"}} {count}')
         found.append("# TYPE result_latency_ms histogram")
         for kind, histogram in sorted(self.result_ms.items()):
             found += histogram.lines("result_latency_ms", f'{tenant},node_type="{label(kind)}"')

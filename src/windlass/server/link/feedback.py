@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.engine.engine import Engine
+from windlass.model.errors import Unavailable
 from windlass.model.rows import LogChunk
 from windlass.protocol.link import messages as m
 
@@ -18,6 +19,9 @@ log = logging.getLogger(__name__)
 
 _LOG_CHARS_MAX = 1_000_000
 _FLUSH_CHARS = 32_768
+_PENDING_CHARS_MAX = 16_000_000
+"""What is kept in memory while the database is away."""
+_CHANNEL_CHARS_MAX = 64
 
 
 class Progress(msgspec.Struct):
@@ -40,6 +44,7 @@ class FeedbackSink:
         """Told of each frame, with the attempt it is about."""
         self._pending: list[LogChunk] = []
         self._pending_chars = 0
+        self._flushing = False
         self._chars: defaultdict[str, int] = defaultdict(int)
         self._number = 0
 
@@ -55,15 +60,17 @@ class FeedbackSink:
             self._keep(attempt_id, feedback.run_id, chunk, now)
         for tell in self.listeners:
             tell(attempt_id, feedback)
-        if self._pending_chars > _FLUSH_CHARS:
-            session.spawn(self.flush())
+        if self._pending_chars > _FLUSH_CHARS and not self._flushing:
+            session.spawn(session.reports.quietly(self.flush()))
 
     def _keep(self, attempt_id: str, run_id: str, chunk: m.Chunk, now: int) -> None:
         text = chunk.text if chunk.text is not None else chunk.data_base64 or ""
-        room = _LOG_CHARS_MAX - self._chars[attempt_id]
+        room = min(
+            _LOG_CHARS_MAX - self._chars[attempt_id], _PENDING_CHARS_MAX - self._pending_chars
+        )
         if not text or room <= 0:
             return
-        text = text[:room].replace("\0", "\ufffd")
+        text = _storable(text[:room])
         self._chars[attempt_id] += len(text)
         # Numbers grow with time, so chunks of a session that another process began sort first.
         self._number = max(self._number + 1, now * 1000)
@@ -72,7 +79,7 @@ class FeedbackSink:
                 attempt_id=attempt_id,
                 number=self._number,
                 run_id=run_id,
-                channel=chunk.channel,
+                channel=_storable(chunk.channel[:_CHANNEL_CHARS_MAX]),
                 text=text,
                 at=now,
             )
@@ -84,7 +91,24 @@ class FeedbackSink:
         self._chars.pop(attempt_id, None)
 
     async def flush(self) -> None:
-        """Write what has gathered."""
+        """Write what has gathered. Only a database that is away is worth another try: chunks of
+        all workers are written together, and none may hold up another's results."""
         chunks, self._pending, self._pending_chars = self._pending, [], 0
-        if chunks:
+        if not chunks:
+            return
+        self._flushing = True
+        try:
             await self._engine.write(*chunks)
+        except Unavailable:
+            self._pending[:0] = chunks
+            self._pending_chars += sum(len(chunk.text) for chunk in chunks)
+            raise
+        except Exception:
+            log.exception("%d pieces of logs could not be kept", len(chunks))
+        finally:
+            self._flushing = False
+
+
+def _storable(text: str) -> str:
+    """Text without NUL, which a database cannot keep."""
+    return text.replace("\0", "\ufffd")

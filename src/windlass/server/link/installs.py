@@ -106,7 +106,8 @@ class Installs:
         """A worker says how an installation or removal went."""
         removed = (event.details or {}).get("operation") == "uninstall"
         op = "uninstall" if removed else "install"
-        self._plane.counts.packages[op, event.status] += 1
+        status = "installed" if event.status == "installed" else "failed"
+        self._plane.counts.packages[op, status] += 1
         package = f"{event.name}@{event.version}"
         asked_at = self._asked.get((package, session.worker_id))
         if asked_at is not None and not removed:

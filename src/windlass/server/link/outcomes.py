@@ -40,7 +40,8 @@ def dispatch_of(assignment: Assignment, generation: Generation) -> m.Dispatch:
         package_version=target.version if package and target is not None else "0",
         parameters=msgspec.Raw(parameters_of(assignment, package=package).encode()),
         constraints=m.Constraints(timeout_ms=assignment.timeout_ms or None),
-        concurrency_key=f"{assignment.run_id}:{assignment.node}",
+        # Two attempts of one task must not meet; two branches of one node may.
+        concurrency_key=assignment.task_id,
         resource_refs=resource_refs(assignment.input, generation),
         affinity=None
         if affinity is None

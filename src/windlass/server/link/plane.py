@@ -16,6 +16,7 @@ import msgspec
 from windlass.engine import workers
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
+from windlass.engine.loops.forever import raise_outage
 from windlass.model.errors import Unavailable
 from windlass.model.rows import Run, Worker
 from windlass.model.states import RUN_ENDED
@@ -84,10 +85,12 @@ class LinkPlane:
     async def begin(self, link: ServerLink, register: m.Register) -> Session:
         """A worker registered: make its session, with what it may still hold from before."""
         session = Session(self, link, self.new_id(), register)
-        old = self.sessions.get(session.worker_id)
         known = await workers.get_worker(self.engine, session.worker_id)
         session.draining = known is not None and known.state == "draining"
-        inherited = await self._inheritance(session, old, known)
+        rows = await self.engine.store.query("held_by", worker_id=session.worker_id)
+        # Only now: while the database was asked, another connection may have begun a session.
+        old = self.sessions.get(session.worker_id)
+        inherited = self._inheritance(session, old, known, rows)
         if old is not None:
             self._retire(old)
         self.sessions[session.worker_id] = session
@@ -99,26 +102,32 @@ class LinkPlane:
         self.installs.look_soon()
         return session
 
-    async def _inheritance(
-        self, session: Session, old: Session | None, known: Worker | None
+    def _inheritance(
+        self,
+        session: Session,
+        old: Session | None,
+        known: Worker | None,
+        rows: Sequence[dict[str, Any]],
     ) -> list[Held]:
         """Attempts the worker held before. Another process under its name has none of them."""
-        before = meta_of(known.meta) if known is not None else {}
-        same = session.link.generation is Generation.FIRST or (
-            before.get("instanceId") == session.instance
-        )
+        before = meta_of(known.meta).get("instanceId") if known is not None else None
+        instance = old.instance if old is not None else before
         now = self.clock()
-        found: list[Held] = []
-        for row in await self.engine.store.query("held_by", worker_id=session.worker_id):
+        found: dict[str, Held] = {}
+        for row in rows:
             service = row["queue"].partition(":")[2]
-            held = Held(row["id"], row["run_id"], service.partition(":")[2] or service, now)
-            if old is not None and held.attempt_id in old.reports.pending:
-                continue
-            found.append(held)
-        if same:
-            return found
-        for held in found:
-            session.held[held.attempt_id] = held
+            kind = service.partition(":")[2] or service
+            found[row["id"]] = Held(row["id"], row["run_id"], kind, now)
+        if old is not None:
+            for attempt_id in old.reports.pending:
+                found.pop(attempt_id, None)
+            # What it was given since the rows were read.
+            for held in old.held.values():
+                if not held.stopped and held.attempt_id not in found:
+                    found[held.attempt_id] = Held(held.attempt_id, held.run_id, held.node_type, now)
+        if session.link.generation is Generation.FIRST or instance == session.instance:
+            return list(found.values())
+        session.held |= found
         session.lose_all()
         return []
 
@@ -186,23 +195,23 @@ class LinkPlane:
 
     # The duties of a loop
 
-    async def renew(self) -> None:
+    async def renew(self, sessions: Sequence[Session] | None = None) -> None:
         """Keep the leases of everything connected workers hold."""
-        holders = [s for s in self.sessions.values() if s.connected]
-        ids = [
+        holders = [s for s in sessions or self.sessions.values() if s.connected]
+        ids = {
             attempt_id
             for session in holders
             for attempt_id in (
                 *(h.attempt_id for h in session.held.values() if not h.stopped),
                 *session.reports.pending,
             )
-        ]
+        }
         if not ids:
             return
-        kept = await self.attempts.renew(ids)
+        stopping = await self.attempts.renew(sorted(ids))
         for session in holders:
             for held in list(session.held.values()):
-                if not held.stopped and held.attempt_id in ids and kept.get(held.attempt_id, True):
+                if held.attempt_id in ids and stopping.get(held.attempt_id, True):
                     session.stop(held.attempt_id)
 
     async def check(self) -> None:
@@ -224,11 +233,12 @@ class LinkPlane:
             elif not session.given_up and now - session.cut_at > self.attempts.lease_s:
                 # Its leases are gone; what only waits for it need not wait any longer.
                 session.given_up = True
-                await workers.leave(self.engine, session.worker_id)
+                await self._say_gone(session)
             elif now - session.cut_at > self.attempts.lease_s + limit:
                 self._forget(session)
-        for session in present:
-            await self.note(session)
+        # All in one commit; what cannot be written of one worker is no reason to lose the others.
+        noted = await asyncio.gather(*map(self.note, present), return_exceptions=True)
+        raise_outage(noted)
 
     def is_cut_off(self, worker_id: str) -> bool:
         """Whether a worker was connected here and is not any more."""
@@ -244,7 +254,13 @@ class LinkPlane:
         """A worker went away on purpose, after draining."""
         session.disconnected()
         self._forget(session)
-        await workers.leave(self.engine, session.worker_id)
+        await self._say_gone(session)
+
+    async def _say_gone(self, session: Session) -> None:
+        """Tell others that a worker is away, unless it is on another server by now."""
+        known = await workers.get_worker(self.engine, session.worker_id)
+        if known is not None and meta_of(known.meta).get("sessionId") in (None, session.id):
+            await workers.leave(self.engine, session.worker_id)
 
     async def note(self, session: Session) -> None:
         """Write down what is known of a worker, and that it is there."""
@@ -267,12 +283,18 @@ class LinkPlane:
         return self.counts.lines(len(live), sum(len(session.held) for session in live))
 
     async def run_renewals(self) -> None:
+        pause_s = self.attempts.lease_s / 3
         while True:
-            await asyncio.sleep(self.attempts.lease_s / 3)
+            await asyncio.sleep(pause_s)
+            pause_s = self.attempts.lease_s / 3
             try:
                 await self.renew()
             except Unavailable as error:
                 log.warning("leases of link workers wait: %s", error)
+                # Leases go on running out meanwhile: the next try comes before its turn.
+                pause_s = min(pause_s, error.retry_after_s)
+            except Exception:
+                log.exception("leases of link workers were not renewed; it goes on")
 
     async def run_checks(self) -> None:
         while True:

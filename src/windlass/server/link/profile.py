@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from windlass.engine.handlers import Handlers
+from windlass.engine.handlers import Handlers, is_name
 from windlass.model.queues import own_queue
 from windlass.protocol.link import messages as m
 from windlass.server.link.outcomes import SERVICES_PACKAGE
 
 _MEM_PCT_MAX = 90
 _DISK_PCT_MAX = 95
+PARALLEL_MAX = 10_000
+"""No worker is given more at once, whatever it says it can take."""
 
 
 class Profile:
@@ -23,7 +25,7 @@ class Profile:
 
     @property
     def max_parallel(self) -> int:
-        return self.register.capabilities.concurrency.max_parallel
+        return min(self.register.capabilities.concurrency.max_parallel, PARALLEL_MAX)
 
     @property
     def limits(self) -> dict[str, int]:
@@ -41,9 +43,10 @@ class Profile:
 
     @property
     def packages(self) -> list[str]:
-        """`name@version` of everything installed."""
+        """`name@version` of everything installed, as far as a queue can be named after it."""
         installed = (p for p in self.register.packages if p.status == "installed")
-        return [f"{p.name}@{p.version}" for p in installed]
+        names = (f"{p.name}@{p.version}" for p in installed)
+        return [name for name in names if is_name(name)]
 
     def load(self, held: int) -> int:
         """How unattractive the worker is beside its free slots: what it does for others, and how
@@ -59,6 +62,12 @@ class Profile:
         packages = [package for package in self.packages if not package.startswith(own)]
         return [service for package in packages for service in handlers.of(package)]
 
+    def plain_services(self, handlers: Handlers) -> list[str]:
+        """Services that come with no package."""
+        own = f"{SERVICES_PACKAGE}@"
+        packages = [package for package in self.packages if package.startswith(own)]
+        return [s.partition(":")[2] for package in packages for s in handlers.of(package)]
+
     def queues(self, handlers: Handlers) -> tuple[str, ...]:
         """Where its work waits: in its own queues first. Plain services queue like pulled work."""
         known = self._known
@@ -68,12 +77,10 @@ class Profile:
 
     def _queues(self, handlers: Handlers) -> tuple[str, ...]:
         services = self.services(handlers)
-        own = f"{SERVICES_PACKAGE}@"
-        plain = [s for p in self.packages if p.startswith(own) for s in handlers.of(p)]
         return (
             *(own_queue(self.worker_id, service) for service in services),
             *(f"link:{service}" for service in services),
-            *(f"pull:{service.partition(':')[2]}" for service in plain),
+            *(f"pull:{service}" for service in self.plain_services(handlers)),
         )
 
     def caps(self, handlers: Handlers, running: Iterable[str]) -> dict[str, int]:
@@ -82,10 +89,10 @@ class Profile:
         if not limits:
             return {}
         busy = Counter(running)
+        kinds = {service: service.partition(":")[2] for service in self.services(handlers)}
+        kinds |= {service: service for service in self.plain_services(handlers)}
         return {
-            service: limits[kind] - busy[kind]
-            for service in self.services(handlers)
-            if (kind := service.partition(":")[2]) in limits
+            service: limits[kind] - busy[kind] for service, kind in kinds.items() if kind in limits
         }
 
 

@@ -28,10 +28,12 @@ class Reports:
         """Attempts whose outcome is on its way: their leases are kept too."""
 
     def result(self, arrived: Arrived, result: m.Result) -> None:
-        self._begin(result.task_id, self._result(arrived, result))
+        self._begin(result.task_id, self._settling(arrived, self._result(arrived, result)))
 
     def failure(self, arrived: Arrived, attempt_id: str, failure: Failure) -> None:
-        self._begin(attempt_id, self._failure(arrived, attempt_id, failure))
+        self._begin(
+            attempt_id, self._settling(arrived, self._failure(arrived, attempt_id, failure))
+        )
 
     def failed(self, attempt_id: str, failure: Failure) -> None:
         """Report what no frame said: a worker that refused, forgot or never got the task."""
@@ -46,6 +48,15 @@ class Reports:
                 self.pending.discard(attempt_id)
 
         self._session.spawn(report())
+
+    async def _settling(self, arrived: Arrived, work: Coroutine[Any, Any, None]) -> None:
+        """Answer the worker even when we fail, as a frame without an answer blocks its window. The
+        attempt is left to its lease."""
+        try:
+            await work
+        except Exception:
+            log.exception("%s: a result could not be taken", self._session.worker_id)
+            self._session.settle(arrived, codes.INTERNAL, "the server could not take it")
 
     async def _result(self, arrived: Arrived, result: m.Result) -> None:
         attempt_id = result.task_id

@@ -56,8 +56,8 @@ class Session:
         self.heard_at = plane.clock()
         self.missed = 0
         """Heartbeats that should have come since the last one."""
-        self.cut_at = 0.0
-        """When it lost its connection."""
+        self.cut_at = self.heard_at
+        """When it lost its connection, or began without one."""
         self.given_up = False
         """It has been without one for so long that others were told."""
         self.draining = False
@@ -99,23 +99,27 @@ class Session:
         taking = self.connected and self.profile.healthy and not self.draining
         queues = self.profile.queues(handlers) if taking else ()
         if self._waiting is not None:
-            if queues == self._asked and not self.profile.limits:
-                self._waiting.resize(self.profile.max_parallel - self.busy)
+            if queues == self._asked:
+                # Withdrawn demand would send back what a commit under way gives it.
+                self._waiting.resize(self.profile.max_parallel - self.busy, self._caps())
                 return
             # What was given in this very moment is begun first, and counts below.
             self._withdraw()
         free = self.profile.max_parallel - self.busy
         if queues and free > 0:
             self._asked = queues
-            running = (held.node_type for held in self.held.values())
             self._waiting = self.plane.attempts.want(
                 self.worker_id,
                 queues,
                 free,
                 load=self.profile.load(len(self.held)),
-                caps=self.profile.caps(handlers, running),
+                caps=self._caps(),
             )
             self.spawn(self._take(self._waiting))
+
+    def _caps(self) -> dict[str, int]:
+        running = (held.node_type for held in self.held.values())
+        return self.profile.caps(self.plane.engine.handlers, running)
 
     def _withdraw(self) -> None:
         waiting, self._waiting = self._waiting, None
@@ -297,7 +301,7 @@ class Session:
     def _unexpected(self, arrived: Arrived, task_id: str) -> None:
         """A result for something this worker does not hold: an old one, or none of its business.
         Either way nothing changes, and it need not be sent again."""
-        log.info("%s reported %s, which it does not hold", self.worker_id, task_id)
+        log.info("%s reported %s, which it does not hold", self.worker_id, task_id[:200])
         self.settle(arrived, codes.RESULT_STALE, "this worker does not hold the task")
 
     def _end(self, held: Held) -> None:
@@ -347,15 +351,29 @@ class Session:
             return
         held.stopped = True
         held.forget_timer()
-        self.send(m.Cancel(run_id=held.run_id, task_id=attempt_id, reason="stopped"))
+        self._tell_stop(held)
         loop = asyncio.get_running_loop()
         # A worker that cannot be told keeps its slot busy, but not for ever.
         held.timer = loop.call_later(self.plane.attempts.lease_s, self._end, held)
+
+    def _tell_stop(self, held: Held) -> None:
+        self.send(m.Cancel(run_id=held.run_id, task_id=held.attempt_id, reason="stopped"))
 
     def inherit(self, held: Held) -> None:
         held.inherited = True
         held.acked = True
         self.held[held.attempt_id] = held
+
+    def resumed(self) -> None:
+        """The worker is back before it was given up: its leases count again from now."""
+        self.heard_at = self.plane.clock()
+        for held in self.held.values():
+            if held.stopped:
+                # Nobody could tell it at the time.
+                self._tell_stop(held)
+        self.spawn(self.reports.quietly(self.plane.renew([self])))
+        self.spawn(self.reports.quietly(self.plane.note(self)))
+        self.ask()
 
     def disconnected(self) -> None:
         """Nothing can be sent for now; what was not yet sent goes back at once."""

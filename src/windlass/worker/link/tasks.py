@@ -55,7 +55,8 @@ class Tasks:
         self._on_result = on_result
         self._on_refused = on_refused
         self.running: dict[str, Running] = {}
-        self._ended: OrderedDict[str, m.Result] = OrderedDict()
+        self._ended: OrderedDict[str, m.Result | None] = OrderedDict()
+        """Results that may be asked for again; None for those the server has."""
         self.draining = False
         self.durations: Counter[str] = Counter()
         self.finished = asyncio.Event()
@@ -74,9 +75,10 @@ class Tasks:
         task_id = dispatch.task_id
         if task_id in self.running:
             return
-        known = self._ended.get(task_id)
-        if known is not None:
-            self._on_result(known)
+        if task_id in self._ended:
+            known = self._ended[task_id]
+            if known is not None:
+                self._on_result(known)
             return
         executor = self._find(dispatch)
         if executor is None:
@@ -162,8 +164,8 @@ class Tasks:
 
     def settled(self, task_id: str) -> None:
         """The server has the result; its name is enough from now on."""
-        result = self._ended.get(task_id)
-        if result is not None:
+        if task_id in self._ended:
+            self._ended[task_id] = None
             self._ended.move_to_end(task_id)
             while len(self._ended) > ENDED_MAX:
                 self._ended.popitem(last=False)
