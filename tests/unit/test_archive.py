@@ -75,6 +75,23 @@ def test_limits_are_the_callers(limits: Limits, words: str) -> None:
         inspect(io.BytesIO(archive()), limits)
 
 
+def test_a_list_of_files_too_long_to_be_read_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = archive()
+    long = data[:-10] + (20_000 * 512 + 1).to_bytes(4, "little") + data[-6:]
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    for end in (b"", b"\x05\0words"):
+        hostile = long[:-2] + end if end else long
+        with pytest.raises(PackageError, match="more than 20000 entries"):
+            inspect(io.BytesIO(hostile))
+
+
+def test_the_format_for_huge_archives_is_refused() -> None:
+    data = archive()
+    locator = b"PK\6\7" + bytes(16)
+    with pytest.raises(PackageError, match="huge"):
+        inspect(io.BytesIO(data[:-22] + locator + data[-22:]))
+
+
 def test_nothing_unsafe_can_be_built_either() -> None:
     with pytest.raises(PackageError, match=r'"\.\." part'):
         build([("../a", b"")])

@@ -35,6 +35,26 @@ def file_of(folder: Path, name: str, size: int = 10) -> Path:
     return path
 
 
+def test_what_outlives_its_run_stays_wherever_the_data_folder_really_is(
+    tmp_path: Path, clock: Clock
+) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "data").symlink_to(tmp_path / "disk")
+    resources = opened(tmp_path / "data", clock)
+    handle = resources.keep_result("r", "t", b"{}")
+    resources.outlive(handle.resource_id)
+    resources.release_scope("r")
+    assert Path(handle.path or "").is_file()
+
+
+def test_whatever_has_no_scope_is_not_a_scope(tmp_path: Path, clock: Clock) -> None:
+    resources = opened(tmp_path, clock)
+    handle = resources.keep_result("r", "t", b"{}")
+    resources.outlive(handle.resource_id)
+    assert resources.release_scope("") == 0
+    assert resources.get(handle.resource_id) is handle
+
+
 def test_a_file_is_known_by_its_place_and_size(tmp_path: Path, clock: Clock) -> None:
     resources = opened(tmp_path, clock)
     handle = resources.register_file("a", file_of(tmp_path, "runs/r/a.txt"), scope="r")

@@ -15,6 +15,7 @@ import asyncio
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, cast
 
 from windlass.engine.demand import Demand, Demands
@@ -184,12 +185,19 @@ class Advance:
                     return False
                 await asyncio.sleep(error.retry_after_s)
 
-    def _answer(self, jobs: Sequence[AnyJob], work: "Pass") -> None:
-        for listener in self.listeners:
-            listener(work.batch.writes)
+    def _tell(self, work: "Pass") -> None:
+        """Tell listeners. One that fails must not have the jobs done again: they are committed."""
+        told = [partial(listener, work.batch.writes) for listener in self.listeners]
         if work.unserved:
-            for tell in self.on_unserved:
-                tell(work.unserved)
+            told += [partial(tell, work.unserved) for tell in self.on_unserved]
+        for tell in told:
+            try:
+                tell()
+            except Exception:
+                log.exception("a listener failed; what it was told stands")
+
+    def _answer(self, jobs: Sequence[AnyJob], work: "Pass") -> None:
+        self._tell(work)
         for job in jobs:
             if isinstance(job, ClaimJob):
                 continue

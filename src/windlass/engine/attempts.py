@@ -107,9 +107,9 @@ class WaitingDemand:
         self._demand = demand
         engine.advance.wait_for_work(demand)
 
-    def resize(self, slots: int, caps: Mapping[str, int]) -> None:
+    def resize(self, slots: int, caps: Mapping[str, int] | None = None) -> None:
         self._demand.slots = slots
-        self._demand.caps = caps
+        self._demand.caps = caps or {}
         self._engine.advance.look_again(())
 
     async def assignments(self) -> list[Assignment]:

@@ -15,8 +15,8 @@ from windlass.model.rows import Failure, Json
 class Waiting(Protocol):
     """Demand that waits: its size can change, and it can be taken back."""
 
-    def resize(self, slots: int) -> None:
-        """Ask for so many attempts from now on."""
+    def resize(self, slots: int, caps: Mapping[str, int] | None = None) -> None:
+        """Ask for so many attempts from now on, of single services for no more than `caps`."""
         ...
 
     async def assignments(self) -> list[Assignment]:

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from windlass.server.http import TooMany
 
 _KEYS_MAX = 10_000
+_KEY_CHARS_MAX = 300
 
 
 class Tries:
@@ -17,6 +18,7 @@ class Tries:
 
     def take(self, key: str, now: int) -> None:
         """Count one more try, or `TooMany` with the time to wait."""
+        key = key[:_KEY_CHARS_MAX]  # it holds what a stranger typed
         since, count = self._began.pop(key, (now, 0))
         if now - since >= self._window_ms:
             since, count = now, 0
@@ -29,9 +31,10 @@ class Tries:
 
     def give_back(self, key: str) -> None:
         """A try that was none after all."""
+        key = key[:_KEY_CHARS_MAX]
         known = self._began.get(key)
         if known is not None:
             self._began[key] = (known[0], max(0, known[1] - 1))
 
     def forgive(self, key: str) -> None:
-        self._began.pop(key, None)
+        self._began.pop(key[:_KEY_CHARS_MAX], None)

@@ -19,6 +19,7 @@ from windlass.worker.leases import Leases
 from windlass.worker.ledger import Ledger
 from windlass.worker.link.executor import ServiceExecutor
 from windlass.worker.link.packages import Packages
+from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.serve import link_runner
 from windlass.worker.pull import PullLoop
 from windlass.worker.push import PushServer
@@ -77,7 +78,8 @@ async def run_push(worker: Worker, settings: WorkerSettings) -> bool:
 async def run_link(worker: Worker, settings: WorkerSettings) -> bool:
     """Work on a live link until a signal."""
     assert settings.link is not None
-    services = ServiceExecutor(worker, settings.concurrency)
+    read = parameters_reader(settings.link)
+    services = ServiceExecutor(worker, settings.concurrency, read)
     packages = Packages(settings.link)
     runner = link_runner(settings.link, [services], packages)
     log.info("worker %s links to %s", settings.link.worker_id, settings.link.url)

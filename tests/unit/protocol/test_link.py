@@ -155,6 +155,35 @@ def test_a_resumed_session_gets_again_what_it_did_not_see_and_nothing_twice() ->
     assert any(isinstance(e, Ready) and e.resumed for e in events)
 
 
+def test_a_connection_that_was_taken_over_neither_takes_nor_loses_a_frame() -> None:
+    worker, old = pair(Generation.SECOND)
+    worker.send(result(), 1, corr="t@1")
+    (late,) = worker.take(1)  # still in the old socket's buffer when the worker comes back
+    worker.disconnected()
+    worker.connected(2)
+    new = ServerLink("default")
+    (asked,) = [e for frame in worker.take(2) for e in new.receive(frame, 2)]
+    accept = m.Accept(
+        session_id="s", session_token="t", worker_instance_id="instance", resumed=True
+    )
+    new.take_up(old.channel, asked.resume, accept, old, 2)  # type: ignore[union-attr]
+    assert old.take(2) == []
+    assert old.receive(late, 2) == []
+    said = [e for frame in new.take(2) for e in worker.receive(frame, 2)]
+    assert [type(e) for e in said] == [Ready]
+    heard = [e for frame in worker.take(2) for e in new.receive(frame, 2)]
+    assert [e.message for e in heard if isinstance(e, Arrived)] == [result()]
+
+
+def test_a_refused_connection_takes_no_frame_that_nobody_would_settle() -> None:
+    worker, server = pair(Generation.SECOND)
+    server.refuse(codes.SESSION_DENIED, "no heartbeat", 1)
+    worker.send(result(), 1, corr="t@1")
+    (frame,) = worker.take(1)
+    assert server.receive(frame, 1) == []
+    assert server.channel.inbound.delivered == 0
+
+
 def test_a_reset_makes_the_worker_begin_anew() -> None:
     worker, server = pair(Generation.SECOND)
     worker.disconnected()

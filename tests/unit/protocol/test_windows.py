@@ -21,6 +21,14 @@ def test_only_what_is_settled_is_acknowledged() -> None:
     assert (inbound.base, inbound.bitmap) == (3, 0)
 
 
+def test_what_is_settled_twice_leaves_nothing_behind() -> None:
+    inbound: Inbound[str] = Inbound()
+    inbound.receive(1, "x")
+    inbound.settle(1)
+    inbound.settle(1)
+    assert (inbound.base, inbound._settled) == (1, set())
+
+
 def test_a_frame_beyond_the_window_is_not_taken() -> None:
     inbound: Inbound[str] = Inbound(4)
     assert inbound.receive(5, "far") == []

@@ -18,6 +18,16 @@ def test_tries_are_bounded_within_the_window_and_free_after_it() -> None:
     tries.take("a", 60_000)
 
 
+def test_what_is_remembered_of_a_stranger_is_short() -> None:
+    tries = Tries(1)
+    tries.take("x" * 1_000_000, 0)
+    assert [len(key) for key in tries._began] == [300]
+    tries.give_back("x" * 1_000_000)
+    tries.take("x" * 1_000_000, 0)
+    tries.forgive("x" * 1_000_000)
+    assert not tries._began
+
+
 def test_a_success_forgives_and_a_try_that_was_none_is_given_back() -> None:
     tries = Tries(1)
     tries.take("a", 0)

@@ -26,6 +26,13 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _LOCAL_HEADER_BYTES = 30
+_DIRECTORY_END = b"PK\5\6"
+_DIRECTORY_END_BYTES = 22
+_LOCATOR = b"PK\6\7"
+_LOCATOR_BYTES = 20
+_TAIL_BYTES = _DIRECTORY_END_BYTES + 0xFFFF
+"""Where the end of the list of files can be, with the longest comment behind it."""
+_ENTRY_BYTES_MAX = 512
 _SMALL_BYTES = 1 << 20
 """Below this a file may shrink as far as it likes: it cannot become a bomb."""
 
@@ -122,7 +129,7 @@ def opened(source: BinaryIO, limits: Limits) -> Generator[zipfile.ZipFile]:
     source.seek(0, io.SEEK_END)
     if source.tell() > limits.archive_bytes:
         raise invalid(f"the archive has more than {limits.archive_bytes} bytes")
-    source.seek(0)
+    _check_directory(source, limits)
     try:
         with zipfile.ZipFile(source) as archive:
             yield archive
@@ -130,6 +137,24 @@ def opened(source: BinaryIO, limits: Limits) -> Generator[zipfile.ZipFile]:
         raise invalid(f"the archive is damaged: {error}") from error
     except (RuntimeError, ValueError, UnicodeDecodeError) as error:
         raise invalid(f"the archive cannot be read: {error}") from error
+
+
+def _check_directory(source: BinaryIO, limits: Limits) -> None:
+    """Refuse a list of files too long to be read: reading it makes an object of every entry."""
+    size = source.seek(0, io.SEEK_END)
+    source.seek(max(0, size - _TAIL_BYTES))
+    tail = source.read()
+    source.seek(0)
+    # Found as zipfile finds it: at the very end if there is no comment.
+    last = len(tail) - _DIRECTORY_END_BYTES
+    plain = tail[max(0, last) :].startswith(_DIRECTORY_END) and tail.endswith(b"\0\0")
+    at = last if plain else tail.rfind(_DIRECTORY_END)
+    if at < 0 or at + _DIRECTORY_END_BYTES > len(tail):
+        return  # no archive at all, which is for others to say
+    if tail[max(0, at - _LOCATOR_BYTES) : at].startswith(_LOCATOR):
+        raise invalid("the archive is in the format for huge ones, which it need not be")
+    if int.from_bytes(tail[at + 12 : at + 16], "little") > limits.entries * _ENTRY_BYTES_MAX:
+        raise invalid(f"the archive has more than {limits.entries} entries")
 
 
 def chunks(file: IO[bytes]) -> Iterator[bytes]:

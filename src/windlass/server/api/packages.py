@@ -1,6 +1,7 @@
 """Packages: publish, list, fetch, deprecate and yank; and the nodes they bring."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from windlass.model.rows import Package, PackageVersion
 from windlass.ports.blobs import Blobs
 from windlass.ports.store import Cond
 from windlass.protocol.api import Page
+from windlass.protocol.packages import versions
 from windlass.protocol.packages.archive import Limits, inspect
 from windlass.protocol.packages.signature import Trust, verify
 from windlass.protocol.packages_api import (
@@ -207,9 +209,13 @@ async def all_nodes(request: Request) -> list[dict[str, Any]]:
     """Every node type of every package that is not yanked, with the versions that have it."""
     engine = engine_of(request)
     where = [Cond("status", "!=", "yanked")]
-    rows = await engine.store.page(PackageVersion, where, limit=1_000)
+    return nodes_in(await engine.store.page(PackageVersion, where, limit=1_000))
+
+
+def nodes_in(rows: Sequence[PackageVersion]) -> list[dict[str, Any]]:
+    """The nodes of some versions; what is shown of one comes from the newest that has it."""
     nodes: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: versions.parse(row.version)):
         manifest = msgspec.json.decode(row.manifest)
         for template in manifest.get("nodes", ()):
             key = (row.name, template["type"])
@@ -219,7 +225,8 @@ async def all_nodes(request: Request) -> list[dict[str, Any]]:
                     entry[field] = template[field]
             version = {"version": row.version, "status": row.status, "template": template}
             entry["versions"].append(version)
-            entry["latestVersion"] = entry["defaultVersion"] = row.version
+            names = [known["version"] for known in entry["versions"]]
+            entry["latestVersion"] = entry["defaultVersion"] = versions.newest(names)
     return [nodes[key] for key in sorted(nodes)]
 
 

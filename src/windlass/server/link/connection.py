@@ -123,7 +123,8 @@ class Connection:
             case Registered():
                 assert session is not None
                 session.registered(event.register)
-                await self._plane.note(session)
+                # Others hear of it with its next sign of life, if not now.
+                await session.reports.quietly(self._plane.note(session))
             case Resuming():
                 await self._resume(event.resume)
             case Beat():

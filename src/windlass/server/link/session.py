@@ -197,7 +197,13 @@ class Session:
             return
 
         async def keep() -> None:
-            reference = await store(assignment.attempt_id, bytes(dispatch.parameters))
+            try:
+                reference = await store(assignment.attempt_id, bytes(dispatch.parameters))
+            except Exception as error:
+                log.exception("the parameters of %s cannot be kept", assignment.attempt_id)
+                failure = Failure("unreachable", f"its parameters cannot be kept: {error}")
+                self.reports.failed(assignment.attempt_id, failure)
+                return
             dispatch.parameters = msgspec.Raw(encode({"$ref": reference}))
             self._dispatch(assignment, dispatch)
 

@@ -198,7 +198,7 @@ class Hosts:
             await asyncio.sleep(self.resources.settings.gc_interval_s)
             try:
                 self.resources.gc()
-            except (OSError, ValueError):
+            except Exception:
                 log.exception("resources could not be cleaned up; trying again later")
 
 

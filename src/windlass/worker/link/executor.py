@@ -10,6 +10,7 @@ from windlass.model.values import is_object
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.worker.context import Context, Stop
+from windlass.worker.link.parameters import ReadParameters
 from windlass.worker.outcome import Outcome
 from windlass.worker.registry import Worker
 from windlass.worker.runtime import Call, Runtime
@@ -44,8 +45,9 @@ class Executor(Protocol):
 class ServiceExecutor:
     """Services of a `Worker`, under the package name plain services have on the wire."""
 
-    def __init__(self, worker: Worker, concurrency: int) -> None:
+    def __init__(self, worker: Worker, concurrency: int, read_parameters: ReadParameters) -> None:
         self._worker = worker
+        self._read_parameters = read_parameters
         self._runtime = Runtime(worker, concurrency)
 
     def packages(self) -> list[m.PackageField]:
@@ -65,7 +67,7 @@ class ServiceExecutor:
         )
 
     async def execute(self, dispatch: m.Dispatch, feedback: Feedback, next_: Next) -> m.Result:
-        given: Any = msgspec.json.decode(dispatch.parameters)
+        given: Any = msgspec.json.decode(await self._read_parameters(dispatch))
         params = given.get("params") if is_object(given) else None
         context = Context(
             attempt_id=dispatch.task_id,

@@ -4,7 +4,6 @@ import logging
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import httpx
 import msgspec
 
 from windlass.model.values import is_object
@@ -17,6 +16,7 @@ from windlass.worker.adapters.hosts import Hosts, Invocation, Outcome
 from windlass.worker.adapters.registry import AdapterRegistry
 from windlass.worker.adapters.settings import HostSettings
 from windlass.worker.link.executor import Feedback, Next
+from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.settings import LinkSettings
 from windlass.worker.packages.manager import PackageManager
 from windlass.worker.packages.settings import PackageSettings
@@ -26,8 +26,6 @@ from windlass.worker.resources.settings import resource_settings
 log = logging.getLogger(__name__)
 
 _STATUSES = {"SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"}
-_FETCH_S = 60.0
-_REFERENCE = b'{"$ref"'
 _AROUND_RESULT = 64 * 1024
 """Room for what a result frame says beside the result."""
 
@@ -39,6 +37,7 @@ class Packages:
         data = settings.data_dir.absolute()
         data.mkdir(parents=True, exist_ok=True)
         self._settings = settings
+        self._read_parameters = parameters_reader(settings)
         self.registry = AdapterRegistry()
         limits = resource_settings(data, settings.worker_id)
         # Whatever the setting says, an inline result must fit into a frame.
@@ -114,7 +113,7 @@ class Packages:
             node_type=dispatch.node_type,
             package=dispatch.package_name,
             version=dispatch.package_version,
-            parameters=await self._parameters(dispatch.parameters),
+            parameters=await self._read_parameters(dispatch),
             tenant=self._settings.tenant,
             timeout_ms=dispatch.constraints.timeout_ms or 0,
             metadata={"concurrency_key": dispatch.concurrency_key, "constraints": constraints},
@@ -131,19 +130,6 @@ class Packages:
         for artifact in outcome.artifacts:
             self.resources.outlive(str(artifact.get("resource_id", "")))
         return result_of(dispatch, outcome)
-
-    async def _parameters(self, given: msgspec.Raw) -> msgspec.Raw:
-        """Parameters as they came, or fetched where the server left what no frame could carry."""
-        if bytes(memoryview(given)[: len(_REFERENCE)]) != _REFERENCE:
-            return given
-        reference = msgspec.json.decode(given)["$ref"]
-        headers = {"Authorization": f"Bearer {self._settings.token}"}
-        async with httpx.AsyncClient(
-            base_url=self._settings.server, headers=headers, timeout=_FETCH_S, trust_env=False
-        ) as http:
-            answer = await http.get(str(reference["path"]))
-            answer.raise_for_status()
-            return msgspec.Raw(answer.content)
 
     async def close(self) -> None:
         await self.hosts.close()

@@ -16,6 +16,7 @@ import anyio
 import msgspec
 
 from windlass.model.values import is_object
+from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX, Refused, encode
 from windlass.protocol.link.worker import Arrived, Event, Ordered, Ready, Turned, WorkerLink
@@ -81,6 +82,8 @@ class LinkRunner:
         """What the server has not said it has, by task."""
         self._frames: dict[str, str] = {}
         """Envelope id of a frame under way → the task it reports."""
+        self._untold: list[m.PkgEvent] = []
+        """What became of packages while there was nobody to tell."""
         self._calls: dict[str, tuple[m.NextRequest, str, asyncio.Future[m.NextResponse]]] = {}
         self._write = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -123,6 +126,9 @@ class LinkRunner:
                 log.warning("the link is down: %s", str(error) or type(error).__name__)
                 if any(word in str(error) for word in _STALE):
                     self._link.forget_session()
+            except Exception:
+                # Tasks go on, and what they return is to be reported.
+                log.exception("the link broke by a mistake of ours; it is opened again")
             self._link.disconnected()
             if self._clock() - began > _STEADY_S:
                 pause_s = self._settings.reconnect_first_s
@@ -211,6 +217,9 @@ class LinkRunner:
                 self._send_report(report)
         for request, task_id, _ in list(self._calls.values()):
             self._link.send(request, self._clock(), corr=task_id)
+        untold, self._untold = self._untold, []
+        for event in untold:
+            self._package_event(event)
 
     def _order(self, message: m.Message) -> None:
         match message:
@@ -331,7 +340,14 @@ class LinkRunner:
     # Packages
 
     async def _install(self, command: m.PkgInstall) -> None:
-        event = await self._packages.install(command)
+        try:
+            event = await self._packages.install(command)
+        except Exception as error:
+            log.exception("%s@%s could not be installed", command.name, command.version)
+            details = {"operation": "install", "message": str(error), "code": codes.INTERNAL}
+            event = m.PkgEvent(
+                name=command.name, version=command.version, status="failed", details=details
+            )
         self._package_event(event)
 
     async def _uninstall(self, command: m.PkgUninstall) -> None:
@@ -345,6 +361,8 @@ class LinkRunner:
             self._link.refresh(now)
             self._link.send(event, now, corr=f"{event.name}@{event.version}")
             self._write.set()
+        else:
+            self._untold.append(event)
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.ensure_future(work)

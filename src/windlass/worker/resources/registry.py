@@ -176,11 +176,14 @@ class Resources:
 
     def release_scope(self, scope: str) -> int:
         """Let everything of a run or session go, with the run's folder; how many went or will."""
+        if not scope:
+            return 0  # what has no scope outlives them all
         with self._lock:
             found = [h for h in self._handles.values() if h.scope == scope and h.is_active]
             for handle in found:
                 self._let_go(handle)
-            folder = run_dir(self.settings.data_dir, scope)
+            # Resolved, as the paths of resources are.
+            folder = run_dir(self.settings.data_dir.resolve(), scope)
             if not any(handle.in_use for handle in found) and not self._anything_in(folder):
                 shutil.rmtree(folder, ignore_errors=True)
             return len(found)

@@ -1,0 +1,438 @@
+"""Sessions of workers on the link: what races, outages and hostile words must not do to them."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import msgspec
+import pytest
+
+from windlass.engine import workers
+from windlass.engine.attempts import Attempts
+from windlass.engine.handlers import Handlers
+from windlass.model.assignment import Assignment, Called
+from windlass.model.errors import BadRequest, Unavailable
+from windlass.model.rows import LogChunk, Worker
+from windlass.model.states import TaskState
+from windlass.protocol.link import codes
+from windlass.protocol.link import messages as m
+from windlass.protocol.link.channel import Heard
+from windlass.protocol.link.envelope import Envelope, Generation, Sender
+from windlass.protocol.link.server import Arrived, LinkState, ServerLink
+from windlass.server.auth import Auth
+from windlass.server.link import connection
+from windlass.server.link.held import Held
+from windlass.server.link.outcomes import dispatch_of
+from windlass.server.link.plane import LinkPlane
+from windlass.server.link.profile import PARALLEL_MAX, Profile
+from windlass.server.link.session import Session
+from windlass.testing.local import LocalEngine, local_engine
+
+pytestmark = pytest.mark.anyio
+
+SERVICES = "windlass.services"
+
+
+def registration(
+    *packages: str, max_parallel: int = 4, limits: dict[str, int] | None = None
+) -> m.Register:
+    concurrency = m.Concurrency(max_parallel=max_parallel, per_node_limits=limits)
+    return m.Register(
+        capabilities=m.Capabilities(concurrency=concurrency, runtimes=["python"]),
+        packages=[m.PackageField(name=name, version="0", status="installed") for name in packages],
+    )
+
+
+def link_of(instance: str = "i", worker: str = "w") -> ServerLink:
+    """A link as it stands after the handshake of a second generation worker."""
+    link = ServerLink("default")
+    link.generation = Generation.SECOND
+    link.channel = link._new_channel(Generation.SECOND)
+    link.worker, link.instance = worker, instance
+    link.state = LinkState.READY
+    return link
+
+
+class Bench:
+    """A plane over an engine in memory."""
+
+    def __init__(self, local: LocalEngine) -> None:
+        self.local = local
+        self.engine = local.engine
+        self.plane = LinkPlane(local.engine, Attempts(local.engine))
+
+    async def session(self, register: m.Register | None = None, instance: str = "i") -> Session:
+        session = await self.plane.begin(link_of(instance), register or registration())
+        session.wake = lambda: None
+        return session
+
+    def row(self, worker_id: str = "w") -> Worker:
+        return self.local.database.table(Worker)[worker_id]
+
+
+@pytest.fixture
+async def bench() -> AsyncGenerator[Bench]:
+    async with local_engine({}, clock="real") as local:
+        yield Bench(local)
+
+
+def arrived(message: Any, corr: str = "") -> Arrived:
+    envelope = Envelope(
+        type="biz.exec.result",
+        id="f",
+        ts="",
+        corr=corr,
+        session_seq=1,
+        tenant="default",
+        sender=Sender("worker", "i"),
+        payload=msgspec.Raw(b"{}"),
+    )
+    return Arrived(Heard(envelope, 1), message)
+
+
+def result(attempt_id: str = "a@1") -> m.Result:
+    return m.Result(run_id="r", task_id=attempt_id, status="SUCCEEDED", result=msgspec.Raw(b"{}"))
+
+
+def settlements(session: Session, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    told: list[str] = []
+    monkeypatch.setattr(session, "settle", lambda _, code="", reason="": told.append(code))
+    return told
+
+
+async def reported(session: Session) -> None:
+    await asyncio.gather(*session._tasks)
+
+
+# Connections
+
+
+async def test_of_two_registrations_at_the_same_moment_one_session_remains(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query, both = bench.engine.store.query, asyncio.Barrier(2)
+
+    async def slow(name: str, **params: Any) -> Any:
+        rows = await query(name, **params)
+        if name == "held_by":
+            await both.wait()
+        return rows
+
+    monkeypatch.setattr(bench.engine.store, "query", slow)
+    first, second = link_of(), link_of()
+    one, two = await asyncio.gather(
+        bench.plane.begin(first, registration()), bench.plane.begin(second, registration())
+    )
+    stays = bench.plane.sessions["w"]
+    gone = one if stays is two else two
+    assert gone.link.state is LinkState.CLOSED
+    assert stays.link.state is LinkState.READY
+    assert list(bench.plane._by_id.values()) == [stays]
+
+
+async def test_what_was_given_while_a_worker_registered_again_is_not_forgotten(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = await bench.session()
+    query = bench.engine.store.query
+
+    async def slow(name: str, **params: Any) -> Any:
+        rows = await query(name, **params)
+        if name == "held_by":
+            old.held["late@1"] = Held("late@1", "r", "kind", 0)
+        return rows
+
+    monkeypatch.setattr(bench.engine.store, "query", slow)
+    assert list((await bench.session()).held) == ["late@1"]
+
+
+async def test_a_worker_that_moved_to_another_server_is_not_declared_gone_by_the_first(
+    bench: Bench,
+) -> None:
+    here = await bench.session()
+    elsewhere = LinkPlane(bench.engine, Attempts(bench.engine))
+    await elsewhere.begin(link_of(), registration())
+    here.disconnected()
+    here.cut_at -= 10_000
+    await bench.plane.check()
+    assert here.given_up
+    assert bench.row().state == "online"
+
+
+async def test_a_worker_that_is_really_gone_is_declared_so(bench: Bench) -> None:
+    session = await bench.session()
+    session.disconnected()
+    session.cut_at -= 10_000
+    await bench.plane.check()
+    assert bench.row().state == "offline"
+
+
+async def test_what_cannot_be_noted_of_one_worker_is_noted_of_the_others(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        session = await bench.plane.begin(link_of(worker=name), registration())
+        session.wake = lambda: None
+    before = bench.row("b").seen_at
+    note = workers.note_link
+
+    async def choosy(engine: Any, worker_id: str, **fields: Any) -> None:
+        if worker_id == "a":
+            raise BadRequest("cannot be kept")
+        await note(engine, worker_id, **fields)
+
+    monkeypatch.setattr(workers, "note_link", choosy)
+    await asyncio.sleep(0.002)
+    await bench.plane.check()
+    assert bench.row("b").seen_at > before
+
+
+async def test_leases_count_from_the_moment_a_session_is_resumed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    renewed: list[str] = []
+
+    async def renew(ids: list[str]) -> dict[str, bool]:
+        renewed.extend(ids)
+        return dict.fromkeys(ids, False)
+
+    monkeypatch.setattr(bench.plane.attempts, "renew", renew)
+    session.resumed()
+    await reported(session)
+    assert renewed == ["a@1"]
+
+
+async def test_a_worker_that_was_away_hears_what_was_stopped_meanwhile(bench: Bench) -> None:
+    session = await bench.session()
+    session.link.features = frozenset({"exec.cancel"})
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    session.disconnected()
+    session.stop("a@1")
+    assert b"exec.cancel" not in b"".join(session.link.take(0))
+    session.wake = lambda: None
+    session.resumed()
+    assert b"exec.cancel" in b"".join(session.link.take(0))
+
+
+async def test_renewing_goes_on_after_a_mistake_of_ours(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    enough = asyncio.Event()
+
+    async def renew() -> None:
+        calls.append(1)
+        if len(calls) > 2:
+            enough.set()
+        raise KeyError("ours") if len(calls) == 1 else Unavailable("away", 0.0)
+
+    monkeypatch.setattr(bench.plane, "renew", renew)
+    monkeypatch.setattr(Attempts, "lease_s", 0.003)
+    loop = asyncio.ensure_future(bench.plane.run_renewals())
+    async with asyncio.timeout(5):
+        await enough.wait()
+    loop.cancel()
+
+
+class Silent:
+    """A socket that says one thing and then nothing more."""
+
+    def __init__(self, frame: str) -> None:
+        self._frames = [frame]
+        self.closed = ""
+
+    async def receive(self) -> dict[str, Any]:
+        if self._frames:
+            return {"type": "websocket.receive", "text": self._frames.pop()}
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    async def send_text(self, text: str) -> None:
+        """Nobody listens."""
+
+    async def close(self, code: int, reason: str) -> None:
+        self.closed = reason
+
+
+async def test_whoever_sends_no_proper_handshake_is_not_kept_for_ever(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "HELLO_S", 0.02)
+    frame = msgspec.json.encode(
+        {
+            "type": "control.handshake",
+            "id": "1",
+            "ts": "",
+            "tenant": "default",
+            "sender": {"role": "worker", "id": "w"},
+            "payload": {},
+        }
+    )
+    socket = Silent(frame.decode())
+    auth = Auth(bench.engine, required=True)
+    async with asyncio.timeout(5):
+        await connection.Connection(bench.plane, auth, socket).run()  # type: ignore[arg-type]
+    assert socket.closed == "handshake required"
+
+
+# Results
+
+
+async def test_a_result_we_fail_on_is_still_answered(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    told = settlements(session, monkeypatch)
+
+    async def broken(*_: Any, **__: Any) -> str:
+        raise AssertionError("ours")
+
+    monkeypatch.setattr(bench.plane.attempts, "succeeded", broken)
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    session.arrived(arrived(result()))
+    await reported(session)
+    assert told == [codes.INTERNAL]
+
+
+async def test_a_log_that_cannot_be_kept_holds_up_nobodys_result(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    write = bench.engine.write
+
+    async def choosy(*made: Any, **more: Any) -> None:
+        if any(isinstance(row, LogChunk) for row in made):
+            raise BadRequest("no such text")
+        await write(*made, **more)
+
+    monkeypatch.setattr(bench.engine, "write", choosy)
+    bench.plane.feedback.take(session, "a@1", feedback("log", "words"))
+    await bench.plane.feedback.flush()
+
+
+def feedback(channel: str, text: str) -> m.Feedback:
+    return m.Feedback(run_id="r", task_id="a@1", chunks=[m.Chunk(channel=channel, text=text)])
+
+
+async def test_logs_wait_while_the_database_is_away(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+
+    async def away(*_: Any, **__: Any) -> None:
+        raise Unavailable("away", 0.0)
+
+    bench.plane.feedback.take(session, "a@1", feedback("log\0x", "words"))
+    with monkeypatch.context() as outage:
+        outage.setattr(bench.engine, "write", away)
+        with pytest.raises(Unavailable):
+            await bench.plane.feedback.flush()
+    await bench.plane.feedback.flush()
+    (kept,) = bench.local.database.table(LogChunk).values()
+    assert (kept.channel, kept.text) == ("log\ufffdx", "words")
+
+
+# What it can take
+
+
+def plain(limits: dict[str, int] | None = None, **more: Any) -> tuple[Profile, Handlers]:
+    handlers = Handlers()
+    handlers.learn(f"{SERVICES}@0", ["shout"])
+    return Profile("w", registration(SERVICES, limits=limits, **more)), handlers
+
+
+async def test_a_limit_on_a_plain_service_is_part_of_the_demand() -> None:
+    profile, handlers = plain({"shout": 2})
+    assert profile.queues(handlers) == ("pull:shout",)
+    assert profile.caps(handlers, ["shout"]) == {"shout": 1}
+
+
+async def test_no_worker_is_given_everything_whatever_it_says() -> None:
+    profile, _ = plain(max_parallel=10**30)
+    assert profile.max_parallel == PARALLEL_MAX
+
+
+async def test_names_no_database_keeps_are_no_names_of_queues() -> None:
+    handlers = Handlers()
+    handlers.learn_manifest("good@0", {"nodes": [{"type": "a\0b"}, {"type": "c"}, {"type": ""}]})
+    handlers.learn("bad\0@0", ["d"])
+    profile = Profile("w", registration("good", "bad\0"))
+    assert profile.services(handlers) == ["good@0:c"]
+
+
+async def test_demand_with_limits_is_changed_rather_than_withdrawn(bench: Bench) -> None:
+    bench.engine.handlers.learn("kit@0", ["a"])
+    session = await bench.session(registration("kit", limits={"a": 1}))
+    session.ask()
+    waiting = session._waiting
+    session.held["x@1"] = Held("x@1", "r", "a", 0)
+    session.ask()
+    assert session._waiting is waiting
+    assert (waiting._demand.slots, waiting._demand.caps) == (3, {"kit@0:a": 0})
+
+
+async def test_branches_of_one_node_may_run_side_by_side_on_a_worker() -> None:
+    def key(task_id: str, number: int = 1) -> str | None:
+        given = Assignment(
+            attempt_id=f"{task_id}@{number}",
+            run_id="r",
+            task_id=task_id,
+            node="map",
+            number=number,
+            queue="pull:shout",
+            input="null",
+            params="{}",
+            lease_until=0,
+            claimed_at=0,
+        )
+        return dispatch_of(given, Generation.SECOND).concurrency_key
+
+    assert key("r~map.1~0") != key("r~map.1~1")
+    assert key("r~map.1~0") == key("r~map.1~0", 2)
+
+
+# Chains
+
+
+async def answered(bench: Bench, monkeypatch: pytest.MonkeyPatch, output: str) -> Session:
+    """A worker with one slot, whose middleware has just been answered."""
+    bench.engine.handlers.learn(f"{SERVICES}@0", ["shout"])
+    session = await bench.session(registration(SERVICES, max_parallel=1))
+
+    async def called(*_: Any) -> Called:
+        return Called("t", TaskState.SUCCEEDED, output, None)
+
+    monkeypatch.setattr(bench.plane.chains, "_commit", called)
+    session.held["a@1"] = held = Held("a@1", "r", "kind", 0)
+    request = m.NextRequest(request_id="q", run_id="r", node_id="n", middleware_id="x")
+    await bench.plane.chains._call(session, held, arrived(request, corr="a@1"), request)
+    return session
+
+
+async def test_a_middleware_that_goes_on_takes_its_slot_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await answered(bench, monkeypatch, "{}")
+    assert session._waiting._demand.slots == 0
+
+
+async def test_an_answer_too_large_for_a_frame_is_an_error_instead(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = msgspec.json.encode({"x": "y" * 1024 * 1024}).decode()
+    session = await answered(bench, monkeypatch, output)
+    frames = b"".join(session.link.take(0))
+    assert b"next_too_large" in frames
+    assert len(frames) < 10_000
+
+
+# Metrics
+
+
+async def test_a_workers_words_are_no_lines_of_the_metrics(bench: Bench) -> None:
+    session = await bench.session()
+    status = 'x"} 1\nforged 1\n'
+    bench.plane.installs.reported(session, m.PkgEvent(name="a", version="1", status=status))
+    assert not any("forged" in line for line in bench.plane.metric_lines())
