@@ -41,13 +41,13 @@ class Rain(StripPrefix):
     begin: threading.Event
     over: threading.Event
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802  the name it is called by
         if self.path.startswith("/api/v1/stream"):
             self.stream()
         else:
             self.pass_on(self.path)
 
-    do_POST = do_GET
+    do_POST = do_GET  # noqa: N815
 
     def stream(self) -> None:
         self.send_response(200)
@@ -138,7 +138,8 @@ def outline(site: Site, run_id: str) -> dict[str, Any]:
 WATCH = """() => {
     window.longest = 0
     new PerformanceObserver((list) => {
-        for (const task of list.getEntries()) window.longest = Math.max(window.longest, task.duration)
+        for (const task of list.getEntries())
+            window.longest = Math.max(window.longest, task.duration)
     }).observe({ type: 'longtask' })
 }"""
 

@@ -127,9 +127,7 @@ def test_no_dialog_has_a_serious_barrier(site: Site, places: dict[str, str], the
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_signing_in_has_no_barrier_and_fits(
-    browser: Browser, tmp_path: Path, width: int
-) -> None:
+def test_signing_in_has_no_barrier_and_fits(browser: Browser, tmp_path: Path, width: int) -> None:
     server = ServerProcess(f"sqlite:///{tmp_path / 'w.db'}", "--admin-token", "open-sesame")
     context = browser.new_context(viewport={"width": width, "height": WIDTHS[width]})
     with started(server):

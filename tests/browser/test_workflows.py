@@ -41,7 +41,7 @@ def test_a_workflow_is_watched_by_labels_with_its_container_and_its_skipped_bran
     expect(page.locator("[data-port=message]")).to_contain_text("HELLO WORLD")
     expect(page.locator("[data-port=echo]")).to_contain_text("HELLO WORLD")
     page.get_by_role("button", name="List", exact=True).click()
-    expect(page.get_by_role("row").filter(has_text="Polish the text/Say it")).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="Say it")).to_be_visible()
     page.get_by_role("button", name="Events").click()
     expect(page.get_by_role("log")).to_contain_text("Draft")
     assert uuid("Article draft") not in page.get_by_role("log").inner_text()

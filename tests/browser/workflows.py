@@ -78,15 +78,3 @@ def article(name: str, seconds: float = 0.5) -> Json:
         ],
         "subgraphs": [{"id": uuid(f"{name} inside"), "definition": inside}],
     }
-
-
-def slow(name: str, seconds: float) -> Json:
-    """Two slow steps, one after the other in time by the ports' order."""
-    first = node(f"{name} first", "text.slow", "First", seconds=seconds)
-    return {
-        "id": uuid(name),
-        "schemaVersion": "2025-10",
-        "metadata": {"name": name},
-        "nodes": [first],
-        "edges": [],
-    }

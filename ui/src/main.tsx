@@ -10,6 +10,7 @@ import { live } from '@/live/store'
 import { show } from '@/prefs'
 
 import { router } from './router'
+import { keepSession } from './shell/session'
 
 show()
 
@@ -26,7 +27,7 @@ live.start(queries)
 
 declare global {
   interface Window {
-    windlass: { cut: () => void; signedIn: () => void }
+    windlass: { cut: () => void; signedIn: () => void; renewed: () => void }
   }
 }
 window.windlass = {
@@ -35,7 +36,10 @@ window.windlass = {
     live.start(queries)
     void queries.resetQueries()
   },
+  renewed: () => live.start(queries),
 }
+
+keepSession()
 
 const root = document.getElementById('root')
 if (root) {

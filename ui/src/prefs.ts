@@ -9,6 +9,8 @@ export interface Prefs {
   language: 'en' | 'zh'
   keys: boolean
   views: { name: string; q: string }[]
+  /** How wide the task beside a run's view is, in px. */
+  inspector: number
 }
 
 const KEY = 'windlass.prefs'
@@ -18,6 +20,7 @@ const START: Prefs = {
   language: navigator.language.startsWith('zh') ? 'zh' : 'en',
   keys: true,
   views: [],
+  inspector: 460,
 }
 
 function read(): Prefs {

@@ -68,7 +68,26 @@ const flow = createRoute({
 const workers = createRoute({
   getParentRoute: () => root,
   path: '/workers',
+  validateSearch: (search: Search): { q?: string; state?: string; way?: string; package?: string; id?: string } => ({
+    q: text(search.q),
+    state: text(search.state),
+    way: text(search.way),
+    package: text(search.package),
+    id: text(search.id),
+  }),
   component: lazyRouteComponent(() => import('@/pages/workers'), 'WorkersPage'),
+})
+const packages = createRoute({
+  getParentRoute: () => root,
+  path: '/packages',
+  validateSearch: (search: Search): { q?: string } => ({ q: text(search.q) }),
+  component: lazyRouteComponent(() => import('@/pages/packages'), 'PackagesPage'),
+})
+const packageOne = createRoute({
+  getParentRoute: () => root,
+  path: '/packages/$name',
+  validateSearch: (search: Search): { version?: string } => ({ version: text(search.version) }),
+  component: lazyRouteComponent(() => import('@/pages/package'), 'PackagePage'),
 })
 const settings = createRoute({
   getParentRoute: () => root,
@@ -77,7 +96,7 @@ const settings = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, runs, run, inbox, flows, flow, workers, settings]),
+  routeTree: root.addChildren([overview, runs, run, inbox, flows, flow, workers, packages, packageOne, settings]),
   basepath: new URL(document.baseURI).pathname.replace(/\/$/, '') || '/',
   defaultPreload: 'intent',
 })

@@ -35,8 +35,9 @@ def version_id(name: str, version: str) -> str:
     return f"{name}@{version}"
 
 
-def blob_key(name: str, version: str) -> str:
-    return f"packages/{name}/{version}.cwx"
+def blob_key(name: str, version: str, sha256: str) -> str:
+    """Where an archive is kept: by its content, so that two under one version never meet."""
+    return f"packages/{name}/{version}-{sha256}.cwx"
 
 
 async def find_version(engine: Engine, name: str, version: str) -> PackageVersion | None:

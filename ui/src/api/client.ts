@@ -2,6 +2,8 @@
 import type { Problem } from './types'
 
 const TOKEN_KEY = 'windlass.token'
+/** Our own shape first: runs of workflows have another one besides. */
+const ACCEPT = 'application/vnd.windlass+json, application/json'
 
 export class ApiError extends Error {
   constructor(
@@ -67,10 +69,13 @@ export interface Send {
   method?: string
   body?: unknown
   yaml?: string
+  file?: Blob
   query?: Record<string, string | number | undefined>
   signal?: AbortSignal
   /** Used instead of the kept token. */
   token?: string
+  /** Used instead of our own shape. */
+  accept?: string
 }
 
 export async function call<T>(path: string, send: Send = {}): Promise<T> {
@@ -78,11 +83,14 @@ export async function call<T>(path: string, send: Send = {}): Promise<T> {
   for (const [name, value] of Object.entries(send.query ?? {})) {
     if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
   }
-  const headers: Record<string, string> = { Accept: 'application/json' }
+  const headers: Record<string, string> = { Accept: send.accept ?? ACCEPT }
   const token = send.token ?? getToken()
   if (token) headers.Authorization = `Bearer ${token}`
-  let body: string | undefined
-  if (send.yaml !== undefined) {
+  let body: string | Blob | undefined
+  if (send.file !== undefined) {
+    headers['Content-Type'] = 'application/zip'
+    body = send.file
+  } else if (send.yaml !== undefined) {
     headers['Content-Type'] = 'application/yaml'
     body = send.yaml
   } else if (send.body !== undefined) {
@@ -102,6 +110,22 @@ export async function call<T>(path: string, send: Send = {}): Promise<T> {
   // Reads work without a control plane, so only an action that went through clears the banner.
   if (method !== 'GET' || health.offline === 'The server does not answer.') setHealth({ offline: '' })
   return (await answer.json()) as T
+}
+
+/** Fetch a file with the token and hand it to the browser to keep. */
+export async function download(path: string, name: string): Promise<void> {
+  const token = getToken()
+  const answer = await fetch(address(path), { headers: token ? { Authorization: `Bearer ${token}` } : {} })
+  if (!answer.ok) throw await refusal(answer, 'GET')
+  saveAs(await answer.blob(), name)
+}
+
+export function saveAs(content: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(content)
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(link.href)
 }
 
 async function refusal(answer: Response, method: string): Promise<ApiError> {

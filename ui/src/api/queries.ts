@@ -1,7 +1,7 @@
 /** The queries of the pages, keyed so that live news can find what they change. */
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 
-import { call } from './client'
+import { ApiError, call } from './client'
 import type {
   Attempt,
   Bulk,
@@ -9,6 +9,8 @@ import type {
   Flow,
   Info,
   Outline,
+  Package,
+  PackageDetail,
   Page,
   Run,
   RunEvent,
@@ -116,6 +118,12 @@ export const inboxQuery = (state: string) =>
     placeholderData: keepPreviousData,
   })
 
+export const runCheckpointsQuery = (run: string) =>
+  queryOptions({
+    queryKey: ['checkpoints', 'run', run],
+    queryFn: ({ signal }) => call<Page<Checkpoint>>('checkpoints', { query: { run, limit: 200 }, signal }),
+  })
+
 export const checkpointQuery = (id: string) =>
   queryOptions({
     queryKey: ['checkpoint', id],
@@ -131,5 +139,34 @@ export const workersQuery = queryOptions({
 export const tokensQuery = queryOptions({
   queryKey: ['tokens'],
   queryFn: ({ signal }) => call<Page<Token>>('tokens', { signal }),
+  retry: false,
+})
+
+export const packagesQuery = (q: string) =>
+  queryOptions({
+    queryKey: ['packages', q],
+    queryFn: ({ signal }) => call<Page<Package>>('packages', { query: { q, limit: 500 }, signal }),
+    placeholderData: keepPreviousData,
+  })
+
+export const packageQuery = (name: string, version: string) =>
+  queryOptions({
+    queryKey: ['package', name, version],
+    queryFn: ({ signal }) => call<PackageDetail>(`packages/${enc(name)}`, { query: { version }, signal }),
+    placeholderData: keepPreviousData,
+  })
+
+/** Whether the caller may act at all: a count that changes nothing needs the same role as actions do. */
+export const mayActQuery = queryOptions({
+  queryKey: ['may-act'],
+  queryFn: async () => {
+    try {
+      await call('runs/bulk', { body: { action: 'cancel', q: 'status:cancelling', dryRun: true } })
+      return true
+    } catch (error) {
+      return !(error instanceof ApiError && error.status === 403)
+    }
+  },
+  staleTime: Infinity,
   retry: false,
 })

@@ -22,6 +22,9 @@ export type Started = Schemas['StartedView']
 export type Valid = Schemas['ValidView']
 export type Published = Schemas['PublishedView']
 export type Problem = Schemas['Problem']
+export type Package = Schemas['PackageSummary']
+export type PackageDetail = Schemas['PackageDetail']
+export type PublishedPackage = Schemas['PublishedPackage']
 
 export interface Page<T> {
   items: T[]
@@ -53,4 +56,9 @@ export function hasEnded(state: string): boolean {
 export function failureOf(error: unknown): Failure | null {
   if (typeof error !== 'object' || error === null || !('message' in error)) return null
   return error as Failure
+}
+
+/** Whether a run is of a workflow: its definition came with it, its nodes are named by ids. */
+export function isWorkflowRun(run: Run): boolean {
+  return typeof run.tags === 'object' && run.tags !== null && 'definitionHash' in run.tags
 }

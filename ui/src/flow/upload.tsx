@@ -5,6 +5,7 @@ import { useRef, useState } from 'react'
 import { useAct } from '@/api/actions'
 import { ApiError, call, type Send } from '@/api/client'
 import type { Problem, Published, Valid } from '@/api/types'
+import { isWorkflow } from '@/graph/definition'
 import { useT } from '@/i18n'
 import { Button, Field, Input } from '@/parts/basics'
 import { Dialog } from '@/parts/dialog'
@@ -19,7 +20,9 @@ interface Props {
 
 /** How a text is sent: JSON wrapped in a body, YAML as it is. Throws what a JSON reader throws. */
 function sendOf(text: string): Send {
-  return isJson(text) ? { body: { definition: JSON.parse(text) as unknown } } : { method: 'POST', yaml: text }
+  if (!isJson(text)) return { method: 'POST', yaml: text }
+  const definition = JSON.parse(text) as unknown
+  return { body: isWorkflow(definition) ? { definition, dialect: 'workflow' } : { definition } }
 }
 
 export function UploadDialog({ name, start, onClose }: Props) {

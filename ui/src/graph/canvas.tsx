@@ -1,39 +1,25 @@
-/** A graph too large for DOM nodes: drawn on a canvas, moved and zoomed by hand. */
+/**
+ * A graph too large for DOM nodes: drawn on a canvas, moved and zoomed by hand. It is one stop for
+ * the keyboard: arrows go from cell to cell, Enter opens one, and what is gone to is said aloud.
+ */
 import { useEffect, useMemo, useRef, useState } from 'react'
 
-import { useT } from '@/i18n'
+import { stateWord, useT } from '@/i18n'
 import { Button } from '@/parts/basics'
-import { lookOf } from '@/parts/status'
+import { usePrefs } from '@/prefs'
 import { useKeys } from '@/shell/keys'
 
-import type { Layout, Placed } from './layout'
+import { absolute, drawGraph, reveal, spotAt, type View } from './canvas-draw'
+import type { Layout } from './layout'
+import { nextCell } from './steer'
 import type { GraphViewProps } from './view'
-
-interface View {
-  x: number
-  y: number
-  zoom: number
-}
-
-interface Spot extends Placed {
-  absX: number
-  absY: number
-}
-
-/** Corners on the whole plane; parents come before what lies in them. */
-function absolute(layout: Layout): Map<string, Spot> {
-  const spots = new Map<string, Spot>()
-  for (const place of layout.placed) {
-    const parent = spots.get(place.parent)
-    spots.set(place.id, { ...place, absX: place.x + (parent?.absX ?? 0), absY: place.y + (parent?.absY ?? 0) })
-  }
-  return spots
-}
 
 export function CanvasGraph({ drawing, layout, selected, onSelect }: GraphViewProps & { layout: Layout }) {
   const t = useT()
+  const { theme } = usePrefs()
   const canvas = useRef<HTMLCanvasElement>(null)
   const [view, setView] = useState<View | null>(null)
+  const [focused, setFocused] = useState('')
   const spots = useMemo(() => absolute(layout), [layout])
   const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null)
   const fit = () => {
@@ -47,55 +33,9 @@ export function CanvasGraph({ drawing, layout, selected, onSelect }: GraphViewPr
   useEffect(() => {
     const element = canvas.current
     if (!element || !view) return
-    const frame = requestAnimationFrame(() => draw(element, view))
+    const frame = requestAnimationFrame(() => drawGraph(element, drawing, spots, view, selected, focused))
     return () => cancelAnimationFrame(frame)
-  })
-  const draw = (element: HTMLCanvasElement, at: View) => {
-    const ratio = devicePixelRatio
-    const { width, height } = element.getBoundingClientRect()
-    element.width = width * ratio
-    element.height = height * ratio
-    const pen = element.getContext('2d')
-    if (!pen) return
-    const css = getComputedStyle(element)
-    const color = (name: string) => css.getPropertyValue(name)
-    pen.setTransform(at.zoom * ratio, 0, 0, at.zoom * ratio, at.x * ratio, at.y * ratio)
-    const shown = (spot: Spot) => {
-      const x = spot.absX * at.zoom + at.x
-      const y = spot.absY * at.zoom + at.y
-      return x < width && y < height && x + spot.width * at.zoom > 0 && y + spot.height * at.zoom > 0
-    }
-    pen.strokeStyle = color('--line')
-    pen.lineWidth = 1 / at.zoom
-    pen.beginPath()
-    for (const wire of drawing.wires) {
-      const from = spots.get(wire.from)
-      const to = spots.get(wire.to)
-      if (!from || !to || (!shown(from) && !shown(to))) continue
-      const y0 = from.absY + from.height / 2
-      const y1 = to.absY + to.height / 2
-      const x0 = from.absX + from.width
-      const bend = Math.max(30, (to.absX - x0) / 2)
-      pen.moveTo(x0, y0)
-      pen.bezierCurveTo(x0 + bend, y0, to.absX - bend, y1, to.absX, y1)
-    }
-    pen.stroke()
-    pen.font = '12px sans-serif'
-    for (const spot of spots.values()) {
-      const cell = drawing.cells.get(spot.id)
-      if (!cell || !shown(spot)) continue
-      const look = lookOf(cell.state)
-      const far = at.zoom < 0.35 && !cell.group && cell.state
-      pen.fillStyle = color(far ? look.color : cell.group ? '--sunk' : '--panel')
-      pen.strokeStyle = cell.state ? color(look.color) : color('--line')
-      pen.lineWidth = cell.task === selected && selected ? 5 : 2
-      pen.fillRect(spot.absX, spot.absY, spot.width, spot.height)
-      pen.strokeRect(spot.absX, spot.absY, spot.width, spot.height)
-      if (at.zoom < 0.35) continue
-      pen.fillStyle = color('--text')
-      pen.fillText(`${look.icon} ${cell.name} ${cell.folded}`, spot.absX + 8, spot.absY + 20, spot.width - 16)
-    }
-  }
+  }, [drawing, spots, view, selected, focused, theme])
   const zoomBy = (factor: number, cx: number, cy: number) =>
     setView((old) => {
       if (!old) return old
@@ -103,21 +43,36 @@ export function CanvasGraph({ drawing, layout, selected, onSelect }: GraphViewPr
       const k = zoom / old.zoom
       return { zoom, x: cx - (cx - old.x) * k, y: cy - (cy - old.y) * k }
     })
-  const hit = (x: number, y: number): Spot | undefined => {
-    if (!view) return undefined
-    const px = (x - view.x) / view.zoom
-    const py = (y - view.y) / view.zoom
-    return [...spots.values()]
-      .reverse()
-      .find((s) => px >= s.absX && px <= s.absX + s.width && py >= s.absY && py <= s.absY + s.height)
+  const open = (id: string) => {
+    const task = drawing.cells.get(id)?.task
+    if (task) onSelect?.(task)
   }
+  const goTo = (id: string) => {
+    const spot = spots.get(id)
+    const box = canvas.current?.getBoundingClientRect()
+    if (!spot || !box) return
+    setFocused(id)
+    // From far away one would not see where one is.
+    setView((old) => old && reveal(old.zoom < 0.5 ? { ...old, zoom: 0.8 } : old, spot, box.width, box.height))
+  }
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    const box = canvas.current?.getBoundingClientRect()
+    if (event.key === '+' || event.key === '-') zoomBy(event.key === '+' ? 1.25 : 0.8, (box?.width ?? 0) / 2, (box?.height ?? 0) / 2)
+    else if (event.key === 'Enter' && focused) open(focused)
+    else if (event.key.startsWith('Arrow') || event.key === 'Home' || event.key === 'End') goTo(nextCell(spots, focused, event.key))
+    else return
+    event.preventDefault()
+  }
+  const cell = drawing.cells.get(focused)
   return (
-    <div className="relative min-h-96 flex-1" data-graph={drawing.boxes.length}>
+    <div className="relative min-h-96 flex-1" data-graph={drawing.boxes.length} data-focused={focused} data-zoom={view?.zoom}>
       <canvas
         ref={canvas}
-        role="img"
-        aria-label={t('{n} nodes; the list has them all', { n: drawing.boxes.length })}
+        role="application"
+        tabIndex={0}
+        aria-label={t('{n} nodes; arrows move, Enter opens, the list has them all', { n: drawing.boxes.length })}
         className="absolute inset-0 h-full w-full touch-none"
+        onKeyDown={onKeyDown}
         onWheel={(event) => zoomBy(event.deltaY < 0 ? 1.15 : 0.87, event.nativeEvent.offsetX, event.nativeEvent.offsetY)}
         onPointerDown={(event) => {
           drag.current = { x: event.clientX, y: event.clientY, moved: false }
@@ -132,15 +87,19 @@ export function CanvasGraph({ drawing, layout, selected, onSelect }: GraphViewPr
           setView((old) => old && { ...old, x: old.x + dx, y: old.y + dy })
         }}
         onPointerUp={(event) => {
-          if (drag.current && !drag.current.moved) {
-            const cell = drawing.cells.get(hit(event.nativeEvent.offsetX, event.nativeEvent.offsetY)?.id ?? '')
-            if (cell?.task) onSelect?.(cell.task)
+          const spot = view && !drag.current?.moved ? spotAt(spots, view, event.nativeEvent.offsetX, event.nativeEvent.offsetY) : undefined
+          if (spot) {
+            setFocused(spot.id)
+            open(spot.id)
           }
           drag.current = null
         }}
       />
-      <div className="absolute bottom-2 left-2">
+      <div className="absolute bottom-2 left-2 flex gap-1">
         <Button onClick={fit}>{t('Fit the graph')}</Button>
+      </div>
+      <div role="status" className={cell ? 'absolute top-2 left-2 rounded border border-line bg-panel px-2 py-1 text-xs shadow' : 'sr-only'}>
+        {cell && `${cell.name} ${cell.folded} ${stateWord(t, cell.state) || t('not reached')}`}
       </div>
     </div>
   )

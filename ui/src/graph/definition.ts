@@ -1,4 +1,5 @@
 /** A definition as a graph to draw: nodes with their places as the engine names them, edges, groups. */
+import { workflowGraph } from './workflow'
 
 export interface GraphNode {
   /** The engine's path of the node: `sub/a` is node `a` of subflow node `sub`. */
@@ -6,16 +7,22 @@ export interface GraphNode {
   name: string
   kind: string
   detail: string
+  /** A second line: which package and version it comes from. */
+  note?: string
   start: boolean
   /** The group it lies in; '' at the top. */
   parent: string
   group: boolean
+  /** Of a workflow: the node as the definition writes it. */
+  source?: Json
 }
 
 export interface GraphEdge {
   from: string
   to: string
   label: string
+  /** Said in full when the label is pointed at. */
+  hint?: string
 }
 
 export interface FlowGraph {
@@ -23,9 +30,9 @@ export interface FlowGraph {
   edges: GraphEdge[]
 }
 
-type Json = Record<string, unknown>
+export type Json = Record<string, unknown>
 
-function isObject(value: unknown): value is Json {
+export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -35,9 +42,16 @@ export function pathOf(scope: string, key: string): string {
   return scope ? `${scope}/${safe}` : safe
 }
 
+/** A workflow lists its nodes, a flow names them. */
+export function isWorkflow(definition: unknown): definition is Json {
+  return isObject(definition) && Array.isArray(definition.nodes)
+}
+
 export function graphOf(definition: unknown): FlowGraph {
   const graph: FlowGraph = { nodes: [], edges: [] }
-  if (isObject(definition)) addScope(graph, definition, '')
+  if (!isObject(definition)) return graph
+  if (isWorkflow(definition)) return workflowGraph(definition)
+  addScope(graph, definition, '')
   return graph
 }
 

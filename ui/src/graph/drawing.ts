@@ -10,6 +10,7 @@ export interface Cell {
   name: string
   kind: string
   detail: string
+  note: string
   group: boolean
   start: boolean
   state: string
@@ -27,11 +28,13 @@ export interface Drawing {
   boxes: Box[]
   wires: Wire[]
   labels: string[]
+  hints: string[]
   /** Changes exactly when boxes or wires do. */
   key: string
 }
 
 const SIZE = { width: 190, height: 62 }
+const NOTED = { width: 220, height: 80 }
 const BRANCH = { width: 120, height: 40 }
 
 export function drawingOf(graph: FlowGraph, model: RunModel | undefined, open: ReadonlySet<string>): Drawing {
@@ -43,17 +46,17 @@ export function drawingOf(graph: FlowGraph, model: RunModel | undefined, open: R
     const fan = state.task !== null && state.total > 0
     const unfolded = fan && open.has(node.path)
     cells.set(node.path, cellOf(node, state, fan, unfolded))
-    boxes.push({ id: node.path, parent: node.parent, ...SIZE, group: node.group || unfolded })
+    boxes.push({ id: node.path, parent: node.parent, ...(node.note ? NOTED : SIZE), group: node.group || unfolded })
     if (unfolded && model) addBranches(cells, boxes, node, state, model)
   }
   const wires = graph.edges.map(({ from, to }) => ({ from, to }))
   const key = `${boxes.map((box) => `${box.id}${box.group ? '+' : ''}`).join('|')}#${wires.length}`
-  return { cells, boxes, wires, labels: graph.edges.map((edge) => edge.label), key }
+  return { cells, boxes, wires, labels: graph.edges.map((edge) => edge.label), hints: graph.edges.map((edge) => edge.hint ?? ''), key }
 }
 
 function cellOf(node: GraphNode, state: NodeState, foldable: boolean, open: boolean): Cell {
   return {
-    ...{ id: node.path, name: node.name, kind: node.kind, detail: node.detail, start: node.start },
+    ...{ id: node.path, name: node.name, kind: node.kind, detail: node.detail, note: node.note ?? '', start: node.start },
     ...{ group: node.group || open, state: state.state, task: state.task?.id ?? '', failedTask: state.failedTask },
     folded: foldable ? foldedText(state.total, state.branches) : '',
     ...{ visits: state.visits, error: state.error, foldable, open },
@@ -67,7 +70,7 @@ function addBranches(cells: Map<string, Cell>, boxes: Box[], node: GraphNode, st
     const id = `${node.path}#${index}`
     const error = task?.error as { message?: string } | null
     cells.set(id, {
-      ...{ id, name: `[${index}]`, kind: 'branch', detail: '', start: false, group: false },
+      ...{ id, name: `[${index}]`, kind: 'branch', detail: '', note: '', start: false, group: false },
       ...{ state: task?.state ?? 'pending', task: task?.id ?? '', folded: '', visits: 1, foldable: false, open: false },
       failedTask: task?.state === 'failed' ? task.id : '',
       error: error?.message ?? '',

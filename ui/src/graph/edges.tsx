@@ -1,7 +1,7 @@
 /** An edge that passes beside the nodes on its way. */
 import { BaseEdge, type Edge, type EdgeProps } from '@xyflow/react'
 
-export type RoutedEdge = Edge<{ points: [number, number][] }>
+export type RoutedEdge = Edge<{ points: [number, number][]; hint: string }>
 
 /** A smooth line through points, level at each of them. */
 export function smooth(points: readonly [number, number][]): string {
@@ -26,7 +26,16 @@ function Routed({ sourceX, sourceY, targetX, targetY, data, ...rest }: EdgeProps
       path={smooth(points)}
       style={rest.style}
       markerEnd={rest.markerEnd}
-      label={rest.label}
+      label={
+        data?.hint ? (
+          <>
+            <title>{data.hint}</title>
+            {rest.label}
+          </>
+        ) : (
+          rest.label
+        )
+      }
       labelX={(sourceX + x) / 2}
       labelY={(sourceY + y) / 2}
     />

@@ -27,11 +27,12 @@ const KINDS: Record<string, string> = {
   wait: '≋',
   approval: '☑',
   join: '⋈',
+  middleware: '⇥',
 }
 
 function frame(cell: Cell, selected: boolean): string {
   const ring = selected ? 'ring-2 ring-accent' : ''
-  const border = cell.state ? '' : 'border-dashed'
+  const border = cell.state && cell.state !== 'skipped' ? '' : 'border-dashed'
   return `rounded-lg border-2 ${border} ${ring}`
 }
 
@@ -89,6 +90,7 @@ const Card = memo(function Card({ data }: Props) {
         {cell.state ? <Status state={cell.state} plain /> : onSelect && <span>○ {t('not reached')}</span>}
         <span className="truncate font-mono">{cell.folded || cell.error || cell.detail}</span>
       </div>
+      {cell.note && <div className="truncate font-mono text-xs text-soft">{cell.note}</div>}
     </div>
   )
 })

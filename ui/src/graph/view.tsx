@@ -113,15 +113,20 @@ function nodesOf(drawing: Drawing, layout: Layout, selected: string | undefined,
   return nodes
 }
 
+function reached(cell: Cell | undefined): boolean {
+  return !!cell?.state && cell.state !== 'skipped'
+}
+
 function edgesOf(drawing: Drawing, layout: Layout): RoutedEdge[] {
   return drawing.wires.map((wire, at) => {
-    const taken = !!drawing.cells.get(wire.to)?.state && !!drawing.cells.get(wire.from)?.state
+    const taken = reached(drawing.cells.get(wire.to)) && reached(drawing.cells.get(wire.from))
     return {
       id: `${at}`,
       type: 'routed',
-      data: { points: layout.bends[wireKey(wire)] ?? [] },
+      data: { points: layout.bends[wireKey(wire)] ?? [], hint: drawing.hints[at] ?? '' },
       source: wire.from,
       target: wire.to,
+      ariaLabel: `${drawing.cells.get(wire.from)?.name} → ${drawing.cells.get(wire.to)?.name}`,
       label: drawing.labels[at],
       style: { strokeWidth: taken ? 2 : 1, opacity: taken ? 1 : 0.55 },
       markerEnd: { type: MarkerType.ArrowClosed, color: 'var(--soft)' },

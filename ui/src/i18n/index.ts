@@ -3,6 +3,7 @@ import { useCallback } from 'react'
 
 import { getPrefs, usePrefs } from '@/prefs'
 
+import { whyInChinese } from './why'
 import { zh } from './zh'
 
 export type Text = keyof typeof zh
@@ -26,4 +27,9 @@ export function locale(): string {
 /** A state as a word; what is not in the table is shown as the server says it. */
 export function stateWord(t: Translate, state: string): string {
   return state in zh ? t(state as Text) : state
+}
+
+/** The server's reason in the language of the page. */
+export function whyText(line: string): string {
+  return getPrefs().language === 'zh' ? whyInChinese(line) : line
 }

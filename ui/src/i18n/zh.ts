@@ -1,5 +1,8 @@
 /** Chinese for every English text in the code; a missing line does not compile. */
+import { fleet } from './zh-fleet'
+
 export const zh = {
+  ...fleet,
   Act: '活动',
   'Actions are off: {reason} What is shown stays readable.': '操作已停用：{reason} 已显示的内容仍可查看。',
   Active: '进行中',
@@ -258,7 +261,7 @@ export const zh = {
   '{n} events': '{n} 个事件',
   '{n} match': '{n} 个匹配',
   '{n} new': '{n} 个新运行',
-  '{n} nodes; the list has them all': '{n} 个节点；列表中有全部内容',
+  '{n} nodes; arrows move, Enter opens, the list has them all': '{n} 个节点；方向键移动，Enter 打开，列表中有全部内容',
   '{n} runs match {q}.': '{n} 个运行匹配 {q}。',
   '{n} selected': '已选 {n} 个',
   '{n} selected runs.': '已选 {n} 个运行。',

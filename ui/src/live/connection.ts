@@ -7,7 +7,6 @@ const SILENCE_MS = 25_000
 const STALE_MS = 10_000
 
 export class Connection {
-  private lastId = ''
   private abort: AbortController | null = null
   private cutAt = 0
   private link: Link = { state: 'connecting' }
@@ -16,7 +15,11 @@ export class Connection {
   private wake: (() => void) | null = null
   private running = false
 
-  constructor(private readonly tell: (message: FromConnection) => void) {}
+  /** `lastId` is where somebody else's connection stopped, if this one takes over. */
+  constructor(
+    private readonly tell: (message: FromConnection) => void,
+    private lastId = '',
+  ) {}
 
   /** Connect, or connect anew when the token has changed. */
   start(url: string, token: string): void {
@@ -99,7 +102,7 @@ export class Connection {
   private take(message: Message): void {
     if (message.id) this.lastId = message.id
     const news = newsOf(message)
-    if (news) this.tell({ type: 'news', news })
+    if (news) this.tell({ type: 'news', news, id: this.lastId })
   }
 
   private lost(): void {

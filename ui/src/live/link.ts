@@ -25,16 +25,21 @@ function electedTab(take: (message: FromConnection) => void): StreamLink {
   const channel = new BroadcastChannel('windlass-stream')
   let connection: Connection | null = null
   let start: Extract<ToConnection, { type: 'start' }> | null = null
+  let lastId = ''
   channel.onmessage = (event: MessageEvent<FromConnection | ToConnection>) => {
     const sent = event.data
     if (sent.type === 'start') connection?.say()
-    else if (sent.type === 'link' || sent.type === 'news') take(sent)
+    else if (sent.type === 'link' || sent.type === 'news') {
+      if (sent.type === 'news') lastId = sent.id
+      take(sent)
+    }
   }
   void navigator.locks.request('windlass-stream', () => {
+    // The tab that led is gone; this one goes on from the last thing it heard.
     connection = new Connection((message) => {
       take(message)
       channel.postMessage(message)
-    })
+    }, lastId)
     if (start) connection.start(start.url, start.token)
     return new Promise<never>(() => undefined)
   })

@@ -142,8 +142,10 @@ function newTask(id: string, node: string, at: number): TaskLite {
   const last = id.slice(id.lastIndexOf('~') + 1)
   const dot = last.lastIndexOf('.')
   const index = dot < 0 ? Number(last) : -1
+  // What an attempt called for is told apart by a digest rather than by a step.
+  const step = dot < 0 ? 0 : Number(last.slice(dot + 1)) || 0
   return {
-    ...{ id, node, kind: '', state: 'pending', step: dot < 0 ? 0 : Number(last.slice(dot + 1)), index },
+    ...{ id, node, kind: '', state: 'pending', step, index },
     ...{ attempts: 0, failures: 0, generation: 0, total: 0, failed: 0, action: '', error: null },
     ...{ createdAt: at, startedAt: null, finishedAt: null, dueAt: null },
   }

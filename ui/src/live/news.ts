@@ -64,5 +64,5 @@ export type Link =
   | { state: 'stale'; since: number }
   | { state: 'denied' }
 
-export type FromConnection = { type: 'link'; link: Link } | { type: 'news'; news: News }
+export type FromConnection = { type: 'link'; link: Link } | { type: 'news'; news: News; id: string }
 export type ToConnection = { type: 'start'; url: string; token: string } | { type: 'bye' } | { type: 'cut' }

@@ -1,15 +1,16 @@
 /** Many runs at once: what is selected, or all that match; always with the count said first. */
 import { useState } from 'react'
 
-import { bulk, cancelRun, retryRun, useAct } from '@/api/actions'
+import { cancelRun, retryRun, useAct } from '@/api/actions'
 import { hasEnded, type Run } from '@/api/types'
 import { useT } from '@/i18n'
 import { Button } from '@/parts/basics'
-import { Confirm } from '@/parts/dialog'
+import { Confirm, Dialog } from '@/parts/dialog'
 import { toast } from '@/parts/feedback'
-import { useCanAct } from '@/shell/health'
+import { useCanAct, useMayAct } from '@/shell/health'
 
-type Verb = 'cancel' | 'retry'
+import { type BulkState, doEach, matchingIds, type Verb } from './bulk-work'
+import { BulkProgress } from './bulk-progress'
 
 interface Props {
   q: string
@@ -28,20 +29,28 @@ export function BulkBar({ q, matched, runs, chosen, onDone }: Props) {
   const t = useT()
   const act = useAct()
   const canAct = useCanAct()
+  const mayAct = useMayAct()
   const [ask, setAsk] = useState<Ask | null>(null)
-  const [busy, setBusy] = useState(false)
+  const [work, setWork] = useState<BulkState | null>(null)
+  const [stop, setStop] = useState<AbortController | null>(null)
+  if (!mayAct) return null
   const mine = runs.filter((run) => chosen.has(run.id))
   const fit = (verb: Verb) => mine.filter((run) => (verb === 'retry' ? run.state === 'failed' : !hasEnded(run.state)))
   const go = async ({ verb, all }: Ask) => {
-    setBusy(true)
-    const work = all ? bulk(verb, q) : each(verb, fit(verb).map((run) => run.id))
-    const result = await act(work, '', 'runs', 'matched', 'stats')
-    if (result) {
-      const bad = result.failed.length
-      toast(t('{done} done, {failed} refused', { done: result.done, failed: bad }), bad > 0)
-    }
-    setBusy(false)
     setAsk(null)
+    const abort = new AbortController()
+    setStop(abort)
+    setWork({ verb, total: all ? matched : fit(verb).length, done: 0, failed: [], over: false })
+    const each = verb === 'cancel' ? (id: string) => cancelRun(id) : (id: string) => retryRun(id)
+    const ids = all ? matchingIds(verb, q) : Promise.resolve(fit(verb).map((run) => run.id))
+    const result = await act(
+      ids.then((found) => doEach(verb, found, each, setWork, abort.signal)),
+      '',
+      ...['runs', 'matched', 'stats'],
+    )
+    if (result) toast(t('{done} done, {failed} refused', { done: result.done, failed: result.failed.length }), result.failed.length > 0)
+    // Who was refused stays to be read; nothing else does.
+    if (!result?.failed.length) setWork(null)
     onDone()
   }
   const count = ask ? (ask.all ? matched : fit(ask.verb).length) : 0
@@ -76,7 +85,6 @@ export function BulkBar({ q, matched, runs, chosen, onDone }: Props) {
           title={verbText}
           action={`${verbText} ${count}`}
           danger={ask.verb === 'cancel'}
-          busy={busy}
           onClose={() => setAsk(null)}
           onConfirm={() => void go(ask)}
         >
@@ -84,25 +92,17 @@ export function BulkBar({ q, matched, runs, chosen, onDone }: Props) {
           {ask.verb === 'cancel' ? t('Those that still run are stopped.') : t('Those that failed are tried again.')}
         </Confirm>
       )}
+      {work && (
+        <Dialog
+          title={work.verb === 'retry' ? t('Retry') : t('Cancel')}
+          onClose={() => {
+            stop?.abort()
+            setWork(null)
+          }}
+        >
+          <BulkProgress work={work} onStop={() => stop?.abort()} />
+        </Dialog>
+      )}
     </>
   )
-}
-
-/** One by one, a few at a time; told the way the server tells of a bulk action. */
-async function each(verb: Verb, ids: string[]) {
-  const failed: { id: string; detail: string }[] = []
-  let done = 0
-  const left = [...ids]
-  const work = async () => {
-    for (let id = left.shift(); id; id = left.shift()) {
-      try {
-        await (verb === 'cancel' ? cancelRun(id) : retryRun(id))
-        done += 1
-      } catch (error) {
-        failed.push({ id, detail: String(error) })
-      }
-    }
-  }
-  await Promise.all([work(), work(), work(), work()])
-  return { matched: ids.length, done, failed }
 }

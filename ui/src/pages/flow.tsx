@@ -7,7 +7,7 @@ import { ApiError } from '@/api/client'
 import { runsQuery, versionsQuery } from '@/api/queries'
 import type { Version } from '@/api/types'
 import { UploadDialog } from '@/flow/upload'
-import { graphOf } from '@/graph/definition'
+import { graphOf, isWorkflow } from '@/graph/definition'
 import { drawingOf } from '@/graph/drawing'
 import { useT } from '@/i18n'
 import { withNews } from '@/live/rows'
@@ -19,10 +19,10 @@ import { Empty, Failed } from '@/parts/feedback'
 import { DiffView, Json } from '@/parts/json'
 import { Status } from '@/parts/status'
 import { useTitle } from '@/parts/title'
-import { useCanAct } from '@/shell/health'
+import { useCanAct, useMayAct } from '@/shell/health'
 import { Lost } from '@/shell/lost'
 
-import { NewRunButton } from './start'
+import { NewRunButton, StartWorkflowButton } from './start'
 
 const GraphView = lazy(() => import('@/graph/view').then((module) => ({ default: module.GraphView })))
 const route = getRouteApi('/flows/$name')
@@ -34,9 +34,11 @@ export function FlowPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const canAct = useCanAct()
+  const mayAct = useMayAct()
   const [upload, setUpload] = useState(false)
   const versions = useQuery(versionsQuery(name))
-  useTitle(name)
+  const title = versions.data?.items[0]?.flow ?? name
+  useTitle(title)
   if (versions.error instanceof ApiError && versions.error.status === 404) return <Lost />
   if (versions.error && !versions.data) return <Failed error={versions.error} retry={() => void versions.refetch()} />
   if (!versions.data) return <Skeleton rows={6} />
@@ -54,7 +56,7 @@ export function FlowPage() {
               {t('Flows')}
             </Link>
             <span className="text-soft"> / </span>
-            {name}
+            {title}
           </>
         }
       >
@@ -70,10 +72,16 @@ export function FlowPage() {
             </option>
           ))}
         </select>
-        <Button disabled={!canAct} onClick={() => setUpload(true)}>
-          ↑ {t('New version')}
-        </Button>
-        <NewRunButton flow={name} version={shown.version} />
+        {mayAct && (
+          <Button disabled={!canAct} onClick={() => setUpload(true)}>
+            ↑ {t('New version')}
+          </Button>
+        )}
+        {isWorkflow(shown.definition) ? (
+          <StartWorkflowButton definition={shown.definition} />
+        ) : (
+          <NewRunButton flow={name} version={shown.version} />
+        )}
       </PageHead>
       <div className="mb-2 flex flex-wrap items-center gap-x-3 gap-y-1">
         <Choices
@@ -89,7 +97,7 @@ export function FlowPage() {
       {tab === 'graph' && <FlowGraphView version={shown} />}
       {tab === 'definition' && <Json value={shown.definition} name={`${name}@${shown.version}`} />}
       {tab === 'diff' && <VersionDiff items={items} shown={shown} against={search.against} />}
-      {tab === 'runs' && <FlowRuns name={name} />}
+      {tab === 'runs' && <FlowRuns name={title} />}
       {upload && <UploadDialog name={name} start={shown.definition} onClose={() => setUpload(false)} />}
     </div>
   )

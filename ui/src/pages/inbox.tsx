@@ -14,7 +14,7 @@ import { Empty, Failed } from '@/parts/feedback'
 import { Json } from '@/parts/json'
 import { Status } from '@/parts/status'
 import { useTitle } from '@/parts/title'
-import { useCanAct } from '@/shell/health'
+import { useCanAct, useMayAct } from '@/shell/health'
 import { useKeys } from '@/shell/keys'
 
 const route = getRouteApi('/inbox')
@@ -133,6 +133,7 @@ function Answer({ item, onDone }: { item: Checkpoint; onDone: () => void }) {
   const t = useT()
   const act = useAct()
   const canAct = useCanAct()
+  const mayAct = useMayAct()
   const [note, setNote] = useState('')
   const [other, setOther] = useState('')
   const [busy, setBusy] = useState(false)
@@ -142,9 +143,10 @@ function Answer({ item, onDone }: { item: Checkpoint; onDone: () => void }) {
     setBusy(false)
     if (done) onDone()
   }
-  useKeys({ a: () => void answer('approved') })
+  useKeys({ a: () => canAct && void answer('approved') })
   useEffect(() => setNote(''), [item.id])
   const value = valueOf(other)
+  if (!mayAct) return null
   return (
     <div>
       <Field label={t('Note')}>

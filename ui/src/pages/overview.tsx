@@ -5,15 +5,17 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { retryRun, useAct } from '@/api/actions'
 import { inboxQuery, runsQuery, statsQuery, workersQuery } from '@/api/queries'
 import { failureOf, type Stats } from '@/api/types'
+import { plainNode } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Button, Choices, PageHead, Panel, Skeleton } from '@/parts/basics'
 import { Ago } from '@/parts/clock'
 import { Failed } from '@/parts/feedback'
 import { Status } from '@/parts/status'
 import { useTitle } from '@/parts/title'
-import { useCanAct } from '@/shell/health'
+import { useCanAct, useMayAct } from '@/shell/health'
 import { formatSpan } from '@/time/format'
 
+import { Durations } from './durations'
 import { FirstSteps } from './first-steps'
 import { LastRuns, Outcomes } from './outcomes'
 
@@ -53,6 +55,7 @@ export function OverviewPage() {
                 <Panel title={t('Runs by outcome')}>
                   <Outcomes stats={stats.data} />
                 </Panel>
+                <Durations window={window} />
                 <FlowTable stats={stats.data} />
               </div>
             </div>
@@ -101,6 +104,7 @@ function Attention() {
   const t = useT()
   const act = useAct()
   const canAct = useCanAct()
+  const mayAct = useMayAct()
   const failed = useInfiniteQuery(runsQuery('status:failed started:>-7d'))
   const inbox = useQuery(inboxQuery('open'))
   const workers = useQuery(workersQuery)
@@ -138,12 +142,15 @@ function Attention() {
               <Link to="/runs/$id" params={{ id: run.id }} className="text-accent underline">
                 {run.flow}
               </Link>{' '}
-              {failureOf(run.error)?.node}: {failureOf(run.error)?.message}
+              {plainNode(failureOf(run.error)?.node) && `${failureOf(run.error)?.node}: `}
+              {failureOf(run.error)?.message}
             </span>
             <Ago at={run.updatedAt} />
-            <Button disabled={!canAct} onClick={() => void act(retryRun(run.id), t('Retry started'), 'runs', 'stats')}>
-              {t('Retry')}
-            </Button>
+            {mayAct && (
+              <Button disabled={!canAct} onClick={() => void act(retryRun(run.id), t('Retry started'), 'runs', 'stats')}>
+                {t('Retry')}
+              </Button>
+            )}
           </li>
         ))}
       </ul>

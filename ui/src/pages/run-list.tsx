@@ -5,6 +5,7 @@ import { memo, useEffect, useRef, useState } from 'react'
 
 import { retryRun, useAct } from '@/api/actions'
 import { failureOf, type Run } from '@/api/types'
+import { plainNode } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Span, Time } from '@/parts/clock'
 import { Status } from '@/parts/status'
@@ -120,7 +121,7 @@ const Cells = memo(
   function Cells({ run, chosen, onToggle }: CellsProps) {
     const t = useT()
     const failure = failureOf(run.error)
-    const now = failure ? `${failure.node ? `${failure.node}: ` : ''}${failure.message}` : run.node
+    const now = failure ? `${plainNode(failure.node) ? `${failure.node}: ` : ''}${failure.message}` : plainNode(run.node)
     return (
       <>
         <span role="cell">

@@ -5,9 +5,11 @@ import { lazy, Suspense, useEffect, useMemo } from 'react'
 
 import { ApiError } from '@/api/client'
 import { outlineQuery, runQuery, versionQuery, whyQuery } from '@/api/queries'
-import { failureOf, hasEnded, type Run } from '@/api/types'
+import { failureOf, hasEnded, isWorkflowRun, type Run } from '@/api/types'
 import { graphOf } from '@/graph/definition'
-import { stateWord, useT } from '@/i18n'
+import { Names } from '@/graph/names'
+import { withPlaces } from '@/graph/workflow'
+import { stateWord, useT, whyText } from '@/i18n'
 import type { RunModel } from '@/live/model'
 import { withNews } from '@/live/rows'
 import { live, useLatest, useRunModel } from '@/live/store'
@@ -22,6 +24,7 @@ import { EventsView } from '@/run/events'
 import { Inspector } from '@/run/inspector'
 import { ListView } from '@/run/list'
 import { LogsView } from '@/run/logs'
+import { NamesContext, useNames } from '@/run/names'
 import { countStates, nextError } from '@/run/tree'
 import { useKeys } from '@/shell/keys'
 import { Lost } from '@/shell/lost'
@@ -48,20 +51,25 @@ function Loaded({ run }: { run: Run }) {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const model = useModel(run.id)
-  const version = useQuery(versionQuery(run.flow, run.version ?? 0))
-  const graph = useMemo(() => graphOf(version.data?.definition), [version.data])
+  const version = useQuery(versionQuery(run.flowId, run.version ?? 0))
+  const { data: outline } = useQuery({ ...outlineQuery(run.id), enabled: false })
+  const graph = useMemo(
+    () => withPlaces(graphOf(version.data?.definition), outline?.places ?? []),
+    [version.data, outline?.places],
+  )
+  const names = useMemo(() => new Names(graph), [graph])
   const narrow = innerWidth < 768
   const view = (VIEWS.find((one) => one === search.view) ?? (narrow ? 'list' : 'dag')) as View
   const failure = failureOf(run.error)
   const look = lookOf(run.state)
-  useTitle(`${look.icon} ${failure?.node ? `${failure.node} · ` : ''}${run.flow} ${run.id.slice(0, 8)}`)
+  useTitle(`${look.icon} ${failure?.node ? `${names.of(failure.node)} · ` : ''}${run.flow} ${run.id.slice(0, 8)}`)
   const select = (task: string | undefined) => void navigate({ search: (old) => ({ ...old, task }), replace: true })
   useKeys({
     '.': () => model && select(nextError(model, search.task)),
     Escape: () => select(undefined),
   })
   const go = (next: View) => void navigate({ search: (old) => ({ ...old, view: next }) })
-  const names: Record<View, string> = {
+  const words: Record<View, string> = {
     dag: t('Graph'),
     flow: t('Timeline'),
     list: t('List'),
@@ -69,39 +77,41 @@ function Loaded({ run }: { run: Run }) {
     logs: t('Logs'),
     data: t('Data'),
   }
-  const choices = VIEWS.map((one) => ({ id: one, text: names[one] }))
+  const choices = VIEWS.map((one) => ({ id: one, text: words[one] }))
   return (
-    <div className="flex flex-col">
-      <Head run={run} />
-      <div className="mb-2 flex flex-wrap items-center gap-2">
-        <Choices label={t('View')} value={view} choices={choices} onChange={go} />
-        {model && <Counts model={model} onError={() => select(nextError(model, search.task))} />}
-      </div>
-      <div className="flex min-h-0 flex-1 flex-col gap-3 lg:flex-row">
-        <div className="relative flex h-[max(26rem,calc(100vh-15rem))] min-w-0 flex-col overflow-hidden rounded-lg border border-line bg-panel lg:flex-1">
-          <Suspense fallback={<Skeleton rows={6} />}>
-            {!model ? (
-              <Skeleton rows={8} />
-            ) : view === 'dag' ? (
-              <Dag graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
-            ) : view === 'flow' ? (
-              <Timeline graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
-            ) : view === 'list' ? (
-              <ListView model={model} find={search.find ?? ''} selected={search.task} onSelect={select} />
-            ) : view === 'events' ? (
-              <EventsView runId={run.id} seq={model.seq} onSelect={select} />
-            ) : view === 'logs' ? (
-              <LogsView runId={run.id} seq={model.seq} onSelect={select} />
-            ) : (
-              <RunData run={run} />
-            )}
-          </Suspense>
+    <NamesContext value={names}>
+      <div className="flex flex-col">
+        <Head run={run} />
+        <div className="mb-2 flex flex-wrap items-center gap-2">
+          <Choices label={t('View')} value={view} choices={choices} onChange={go} />
+          {model && <Counts model={model} onError={() => select(nextError(model, search.task))} />}
         </div>
-        {search.task && model && (
-          <Inspector key={search.task} run={run} model={model} taskId={search.task} onSelect={select} />
-        )}
+        <div className="flex min-h-0 flex-1 flex-col gap-3 lg:flex-row">
+          <div className="relative flex h-[max(26rem,calc(100vh-15rem))] min-w-0 flex-col overflow-hidden rounded-lg border border-line bg-panel lg:flex-1">
+            <Suspense fallback={<Skeleton rows={6} />}>
+              {!model ? (
+                <Skeleton rows={8} />
+              ) : view === 'dag' ? (
+                <Dag graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
+              ) : view === 'flow' ? (
+                <Timeline graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
+              ) : view === 'list' ? (
+                <ListView model={model} find={search.find ?? ''} selected={search.task} onSelect={select} />
+              ) : view === 'events' ? (
+                <EventsView runId={run.id} seq={model.seq} onSelect={select} />
+              ) : view === 'logs' ? (
+                <LogsView runId={run.id} seq={model.seq} onSelect={select} />
+              ) : (
+                <RunData run={run} />
+              )}
+            </Suspense>
+          </div>
+          {search.task && model && (
+            <Inspector key={search.task} run={run} model={model} graph={graph} taskId={search.task} onSelect={select} />
+          )}
+        </div>
       </div>
-    </div>
+    </NamesContext>
   )
 }
 
@@ -118,6 +128,7 @@ function useModel(id: string): RunModel | undefined {
 function Head({ run }: { run: Run }) {
   const t = useT()
   const why = useQuery(whyQuery(run.id))
+  const names = useNames()
   const ended = hasEnded(run.state)
   const failure = failureOf(run.error)
   return (
@@ -138,7 +149,7 @@ function Head({ run }: { run: Run }) {
         <RunActions run={run} />
       </div>
       <p className="mt-1 flex flex-wrap gap-x-2 text-sm text-soft">
-        <Link to="/flows/$name" params={{ name: run.flow }} search={{ version: run.version ?? undefined }} className="underline">
+        <Link to="/flows/$name" params={{ name: isWorkflowRun(run) ? run.flowId : run.flow }} search={{ version: run.version ?? undefined }} className="underline">
           {run.flow}@{run.version}
         </Link>
         <span>
@@ -150,7 +161,7 @@ function Head({ run }: { run: Run }) {
           </span>
         )}
         {run.generation > 0 && <span>· {t('reopened {n} times', { n: run.generation })}</span>}
-        {Object.entries((run.tags ?? {}) as Record<string, string>).map(([key, value]) => (
+        {Object.entries((run.tags ?? {}) as Record<string, string>).filter(([key]) => key !== 'definitionHash').map(([key, value]) => (
           <span key={key} className="rounded bg-sunk px-1.5">
             {key}={value}
           </span>
@@ -158,7 +169,7 @@ function Head({ run }: { run: Run }) {
       </p>
       <p data-why className={`mt-1 text-sm ${run.state === 'failed' ? 'text-bad' : ''}`}>
         <span className="font-semibold">{t('Why')}: </span>
-        {ended && failure ? `${failure.node ? `"${failure.node}": ` : ''}${failure.message}` : (why.data?.line ?? '…')}
+        {ended && failure ? `${failure.node ? `"${names.of(failure.node)}": ` : ''}${failure.message}` : names.inText(whyText(why.data?.line ?? '…'))}
       </p>
     </header>
   )

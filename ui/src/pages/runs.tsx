@@ -14,6 +14,7 @@ import { Empty, Failed } from '@/parts/feedback'
 import { useTitle } from '@/parts/title'
 
 import { BulkBar } from './bulk'
+import { ExportButton } from './export'
 import { FilterBar } from './filter-bar'
 import { RunList } from './run-list'
 import { NewRunButton } from './start'
@@ -44,6 +45,7 @@ export function RunsPage() {
     <div className="flex h-[calc(100vh-8rem)] flex-col md:h-[calc(100vh-6rem)]">
       <PageHead title={t('Runs')}>
         <CopyAs cli={`windlass run ls -q '${q}'`} path={`runs?q=${encodeURIComponent(q)}`} />
+        <ExportButton q={q} disabled={runs.length === 0} />
         <NewRunButton />
       </PageHead>
       <Views q={q} onChoose={setQ} />

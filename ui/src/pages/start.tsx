@@ -3,21 +3,24 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
-import { useAct } from '@/api/actions'
+import { startWorkflow, useAct } from '@/api/actions'
 import { call } from '@/api/client'
 import { flowsQuery, versionQuery } from '@/api/queries'
 import type { Started, Valid } from '@/api/types'
 import { paramsOf } from '@/flow/params'
+import { isWorkflow } from '@/graph/definition'
 import { useT } from '@/i18n'
 import { Button, Field, FIELD, Input } from '@/parts/basics'
 import { Dialog } from '@/parts/dialog'
 import { Empty } from '@/parts/feedback'
-import { useCanAct } from '@/shell/health'
+import { useCanAct, useMayAct } from '@/shell/health'
 
 export function NewRunButton({ flow, version }: { flow?: string; version?: number }) {
   const t = useT()
   const canAct = useCanAct()
+  const mayAct = useMayAct()
   const [open, setOpen] = useState(false)
+  if (!mayAct) return null
   return (
     <>
       <Button look="main" disabled={!canAct} onClick={() => setOpen(true)}>
@@ -25,6 +28,25 @@ export function NewRunButton({ flow, version }: { flow?: string; version?: numbe
       </Button>
       {open && <StartDialog flow={flow} version={version} onClose={() => setOpen(false)} />}
     </>
+  )
+}
+
+/** A workflow brings everything along that it needs, so it simply starts. */
+export function StartWorkflowButton({ definition }: { definition: unknown }) {
+  const t = useT()
+  const act = useAct()
+  const navigate = useNavigate()
+  const canAct = useCanAct()
+  const mayAct = useMayAct()
+  if (!mayAct) return null
+  const start = async () => {
+    const started = await act(startWorkflow(definition), t('Run started'), 'runs', 'stats')
+    if (started) void navigate({ to: '/runs/$id', params: { id: started.runId } })
+  }
+  return (
+    <Button look="main" disabled={!canAct} onClick={() => void start()}>
+      ▶ {t('Start run')}
+    </Button>
   )
 }
 
@@ -37,16 +59,19 @@ function StartDialog({ flow, version, onClose }: { flow?: string; version?: numb
   const name = flow ?? (picked || flows.data?.items[0]?.name || '')
   const latest = flows.data?.items.find((one) => one.name === name)?.latest ?? 0
   const number = version ?? latest
-  const used = useParams(name, number)
+  const definition = useQuery(versionQuery(name, number)).data?.definition
+  const workflow = isWorkflow(definition)
+  const used = useParams(name, number, workflow ? undefined : definition)
   const [fields, setFields] = useState<Record<string, string>>({})
   const [more, setMore] = useState('')
   const { params, problem } = paramsOf(fields, more)
   const start = async () => {
     const body = { flow: name, version: number, params }
-    const started = await act(call<Started>('runs', { body }), t('Run started'), 'runs', 'stats')
-    if (!started) return
+    const work = workflow ? startWorkflow(definition).then((done) => done.runId) : call<Started>('runs', { body }).then((done) => done.id)
+    const id = await act(work, t('Run started'), 'runs', 'stats')
+    if (!id) return
     onClose()
-    void navigate({ to: '/runs/$id', params: { id: started.id } })
+    void navigate({ to: '/runs/$id', params: { id } })
   }
   if (!flow && flows.data?.items.length === 0) {
     return (
@@ -88,18 +113,20 @@ function StartDialog({ flow, version, onClose }: { flow?: string; version?: numb
             )}
           </Field>
         ))}
-        <Field label={t('More parameters (JSON object)')}>
-          {(id) => (
-            <textarea
-              id={id}
-              rows={3}
-              aria-invalid={problem !== ''}
-              className={`${FIELD} w-full font-mono`}
-              value={more}
-              onChange={(event) => setMore(event.target.value)}
-            />
-          )}
-        </Field>
+        {!workflow && (
+          <Field label={t('More parameters (JSON object)')}>
+            {(id) => (
+              <textarea
+                id={id}
+                rows={3}
+                aria-invalid={problem !== ''}
+                className={`${FIELD} w-full font-mono`}
+                value={more}
+                onChange={(event) => setMore(event.target.value)}
+              />
+            )}
+          </Field>
+        )}
         {problem && (
           <p role="alert" className="mb-3 text-sm text-bad">
             ✗ {problem}
@@ -114,9 +141,7 @@ function StartDialog({ flow, version, onClose }: { flow?: string; version?: numb
 }
 
 /** The parameters a version reads, as the server finds them in its definition. */
-function useParams(flow: string, version: number): string[] {
-  const found = useQuery(versionQuery(flow, version))
-  const definition = found.data?.definition
+function useParams(flow: string, version: number, definition: unknown): string[] {
   const valid = useQuery({
     queryKey: ['params', flow, version],
     queryFn: () => call<Valid>('flows/validate', { body: { definition } }),

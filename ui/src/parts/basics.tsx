@@ -87,7 +87,7 @@ export function Choices<T extends string>(props: {
           type="button"
           aria-pressed={choice.id === props.value}
           onClick={() => props.onChange(choice.id)}
-          className={`min-h-8 px-2.5 py-1 text-sm ${
+          className={`min-h-8 px-2.5 py-1 text-sm whitespace-nowrap ${
             choice.id === props.value ? 'bg-accent-soft font-semibold text-accent' : 'bg-panel hover:bg-sunk'
           }`}
         >

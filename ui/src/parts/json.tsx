@@ -1,6 +1,7 @@
 /** Values: small ones as they are, large ones cut short with a way to have all of it. */
 import { useMemo, useState } from 'react'
 
+import { saveAs } from '@/api/client'
 import { useT } from '@/i18n'
 
 import { Button } from './basics'
@@ -13,13 +14,7 @@ export function Json({ value, name }: { value: unknown; name: string }) {
   const t = useT()
   const [all, setAll] = useState(false)
   const text = useMemo(() => JSON.stringify(value, null, 2) ?? 'null', [value])
-  const download = () => {
-    const link = document.createElement('a')
-    link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
-    link.download = `${name}.json`
-    link.click()
-    URL.revokeObjectURL(link.href)
-  }
+  const download = () => saveAs(new Blob([text], { type: 'application/json' }), `${name}.json`)
   const cut = text.length > SHOWN_MAX && !all
   return (
     <div className="rounded border border-line bg-sunk">

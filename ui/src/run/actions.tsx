@@ -3,21 +3,24 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 
 import { cancelRun, rerunRun, retryRun, signalRun, useAct } from '@/api/actions'
-import { hasEnded, type Run } from '@/api/types'
+import { hasEnded, isWorkflowRun, type Run } from '@/api/types'
 import { valueOf } from '@/flow/params'
 import { useT } from '@/i18n'
 import { Button, Field, Input } from '@/parts/basics'
 import { CopyAs } from '@/parts/copy'
 import { Confirm, Dialog } from '@/parts/dialog'
-import { useCanAct } from '@/shell/health'
+import { useCanAct, useMayAct } from '@/shell/health'
 import { useKeys } from '@/shell/keys'
+
+import { RebindDialog } from './rebind'
 
 export function RunActions({ run }: { run: Run }) {
   const t = useT()
   const act = useAct()
   const navigate = useNavigate()
   const canAct = useCanAct()
-  const [ask, setAsk] = useState<'cancel' | 'signal' | null>(null)
+  const mayAct = useMayAct()
+  const [ask, setAsk] = useState<'cancel' | 'signal' | 'rebind' | null>(null)
   const ended = hasEnded(run.state)
   const retry = () => void act(retryRun(run.id), t('Retry started'), 'run', 'why')
   useKeys({ r: () => run.state === 'failed' && canAct && retry() })
@@ -25,6 +28,9 @@ export function RunActions({ run }: { run: Run }) {
     const started = await act(rerunRun(run.id), t('Run started'), 'runs')
     if (started) void navigate({ to: '/runs/$id', params: { id: started.id } })
   }
+  const workflow = isWorkflowRun(run)
+  const copy = <CopyAs cli={`windlass run show ${run.id}`} path={`runs/${run.id}`} />
+  if (!mayAct) return copy
   return (
     <span className="flex flex-wrap gap-1.5">
       {run.state === 'failed' && (
@@ -39,15 +45,22 @@ export function RunActions({ run }: { run: Run }) {
       )}
       {!ended && (
         <>
-          <Button disabled={!canAct} onClick={() => setAsk('signal')}>
-            {t('Signal')}
-          </Button>
+          {workflow ? (
+            <Button disabled={!canAct} onClick={() => setAsk('rebind')}>
+              ⇄ {t('Move')}
+            </Button>
+          ) : (
+            <Button disabled={!canAct} onClick={() => setAsk('signal')}>
+              {t('Signal')}
+            </Button>
+          )}
           <Button look="danger" disabled={!canAct || run.state === 'cancelling'} onClick={() => setAsk('cancel')}>
             {t('Cancel')}
           </Button>
         </>
       )}
-      <CopyAs cli={`windlass run show ${run.id}`} path={`runs/${run.id}`} />
+      {copy}
+      {ask === 'rebind' && <RebindDialog run={run} onClose={() => setAsk(null)} />}
       {ask === 'cancel' && (
         <Confirm
           title={t('Cancel this run?')}

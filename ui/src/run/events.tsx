@@ -4,11 +4,14 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 
 import { eventsPage } from '@/api/queries'
 import type { RunEvent } from '@/api/types'
+import type { Names } from '@/graph/names'
 import { stateWord, useT } from '@/i18n'
 import type { Change } from '@/live/news'
 import { Button } from '@/parts/basics'
 import { Time } from '@/parts/clock'
 import { toastError } from '@/parts/feedback'
+
+import { useNames } from './names'
 
 const PAGE = 500
 
@@ -20,6 +23,7 @@ interface Props {
 
 export function EventsView({ runId, seq, onSelect }: Props) {
   const t = useT()
+  const names = useNames()
   const { events, earlier } = useEvents(runId, seq)
   const [raw, setRaw] = useState(false)
   const box = useRef<HTMLDivElement>(null)
@@ -52,15 +56,17 @@ export function EventsView({ runId, seq, onSelect }: Props) {
                 style={{ transform: `translateY(${item.start}px)` }}
               >
                 <span className="w-10 shrink-0 text-right text-soft tabular-nums">{event.seq}</span>
-                <Time at={event.at} />
-                <span className="w-36 shrink-0 font-semibold">{event.type}</span>
+                <span className="hidden sm:inline">
+                  <Time at={event.at} />
+                </span>
+                <span className="w-28 shrink-0 truncate font-semibold sm:w-36" title={event.type}>{event.type}</span>
                 <span className="truncate">
                   {event.taskId && (
                     <button type="button" className="text-accent underline" onClick={() => onSelect(event.taskId as string)}>
-                      {event.taskId.slice(runId.length + 1)}
+                      {names.ofTask(event.taskId)}
                     </button>
                   )}{' '}
-                  <span className="font-mono text-soft">{raw ? JSON.stringify(event.data) : summary(event, t)}</span>
+                  <span className="font-mono text-soft">{raw ? JSON.stringify(event.data) : summary(event, t, names)}</span>
                 </span>
               </div>
             )
@@ -97,7 +103,7 @@ function useEvents(runId: string, seq: number) {
   return { events: newestFirst, earlier: first > 1 ? loadEarlier : undefined }
 }
 
-function summary(event: RunEvent, t: ReturnType<typeof useT>): string {
+function summary(event: RunEvent, t: ReturnType<typeof useT>, names: Names): string {
   const { changes = [] } = event.data as { changes?: Change[] }
   return changes
     .map((change) => {
@@ -106,7 +112,7 @@ function summary(event: RunEvent, t: ReturnType<typeof useT>): string {
       if (change.attempt) return `#${change.attempt.split('@').at(-1)} ${state}${change.worker ? ` @${change.worker}` : ''}`
       if (change.fanout) return `×${change.total}`
       if (change.checkpoint) return `${t('checkpoint')} ${state}`
-      return `${change.node} ${state}`
+      return `${names.of(change.node ?? '')} ${state}`
     })
     .join(' · ')
 }

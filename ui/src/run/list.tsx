@@ -12,7 +12,8 @@ import { Span } from '@/parts/clock'
 import { Status } from '@/parts/status'
 import { useKeys } from '@/shell/keys'
 
-import { nameOf, type TreeRow, treeRows } from './tree'
+import { useNames } from './names'
+import { shortName, type TreeRow, treeRows } from './tree'
 
 const route = getRouteApi('/runs/$id')
 const GRID = 'grid grid-cols-[minmax(0,1fr)_7rem_4rem] gap-x-2 px-2 md:grid-cols-[minmax(10rem,1fr)_8rem_5rem_4rem_minmax(0,1fr)]'
@@ -30,7 +31,8 @@ export function ListView({ model, find, selected, onSelect }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const input = useRef<HTMLInputElement>(null)
   const [open, setOpen] = useState<ReadonlySet<string>>(() => smallContainers(model))
-  const rows = useMemo(() => treeRows(model, open, find), [model, open, find])
+  const names = useNames()
+  const rows = useMemo(() => treeRows(model, open, find, names), [model, open, find, names])
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
@@ -118,6 +120,7 @@ interface CellsProps {
 
 function Cells({ row, open, model, onToggle }: CellsProps) {
   const t = useT()
+  const names = useNames()
   const { task } = row
   const detail = failureOf(task.error)?.message ?? (row.children && task.total ? branchText(model, task.id, task.total) : task.action)
   return (
@@ -138,7 +141,7 @@ function Cells({ row, open, model, onToggle }: CellsProps) {
         ) : (
           <span className="w-6 shrink-0" />
         )}
-        <span className="truncate font-medium">{nameOf(task)}</span>
+        <span className="truncate font-medium">{shortName(row, names)}</span>
       </span>
       <span role="gridcell">
         <Status state={task.state} />

@@ -10,6 +10,9 @@ import { Time } from '@/parts/clock'
 import { Empty } from '@/parts/feedback'
 import { Status } from '@/parts/status'
 
+import { LogText } from './log-text'
+import { useNames } from './names'
+
 interface Props {
   runId: string
   seq: number
@@ -18,6 +21,7 @@ interface Props {
 
 export function LogsView({ runId, seq, onSelect }: Props) {
   const t = useT()
+  const names = useNames()
   const [find, setFind] = useState('')
   const logs = useQuery({
     queryKey: ['logs', runId],
@@ -51,13 +55,11 @@ export function LogsView({ runId, seq, onSelect }: Props) {
           <section key={attempt.id} className="mb-3">
             <h3 className="flex flex-wrap items-center gap-2 text-xs">
               <button type="button" className="font-semibold text-accent underline" onClick={() => onSelect(attempt.taskId)}>
-                {attempt.taskId.slice(runId.length + 1)} #{attempt.number}
+                {names.ofTask(attempt.taskId)} #{attempt.number}
               </button>
               <Status state={attempt.state} /> <span className="text-soft">{attempt.workerId}</span> <Time at={attempt.claimedAt} />
             </h3>
-            <pre className="mt-1 overflow-x-auto rounded bg-sunk p-2 font-mono text-xs" tabIndex={0}>
-              {attempt.log}
-            </pre>
+            <LogText log={attempt.log ?? ''} find={find} />
           </section>
         ))}
       </div>

@@ -57,7 +57,12 @@ export function paint(canvas: HTMLCanvasElement, scene: Scene): Hit[] {
   const pen = canvas.getContext('2d')
   if (!pen) return []
   const css = getComputedStyle(canvas)
-  const color = (name: string) => css.getPropertyValue(name).trim()
+  const known = new Map<string, string>()
+  const color = (name: string) => {
+    let found = known.get(name)
+    if (found === undefined) known.set(name, (found = css.getPropertyValue(name).trim()))
+    return found
+  }
   pen.setTransform(ratio, 0, 0, ratio, 0, 0)
   pen.clearRect(0, 0, width, height)
   pen.font = '11px ui-sans-serif, system-ui, sans-serif'

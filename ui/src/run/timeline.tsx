@@ -6,39 +6,22 @@ import { hasEnded, type Run } from '@/api/types'
 import type { FlowGraph } from '@/graph/definition'
 import { locale, stateWord, useT } from '@/i18n'
 import type { RunModel } from '@/live/model'
-import { Button, Choices, FIELD } from '@/parts/basics'
+import { Button, Choices, FIELD, Skeleton } from '@/parts/basics'
 import { useNow } from '@/parts/clock'
 import { Empty } from '@/parts/feedback'
 import { usePrefs } from '@/prefs'
 import { useKeys } from '@/shell/keys'
 import { formatSpan, formatTime } from '@/time/format'
 import { timeMap } from '@/time/gaps'
-import { type LaneBy, lanesOf, spansOf, type TimeSpan } from '@/time/spans'
+import type { LaneBy, SpanCache, TimeSpan } from '@/time/spans'
 
-import { type Hit, paint, placeLanes, type Range } from './paint'
+import { useNames } from './names'
+import { type Hit, paint, type Range } from './paint'
+import { type Picture, usePicture } from './picture'
 
 const route = getRouteApi('/runs/$id')
-const ROWS_MAX = 12
 const LABEL = 150
-
-const LARGE = 2000
-const LARGE_MS = 1000
-
-/** A value that follows another at most so often; a large timeline is drawn once a second. */
-function useThrottled<T>(value: T, ms: number): T {
-  const [shown, setShown] = useState(value)
-  const latest = useRef(value)
-  latest.current = value
-  const timer = useRef<ReturnType<typeof setTimeout> | null>(null)
-  useEffect(() => {
-    if (!ms || timer.current || latest.current === shown) return
-    timer.current = setTimeout(() => {
-      timer.current = null
-      setShown(latest.current)
-    }, ms)
-  }, [value, ms, shown])
-  return ms ? shown : value
-}
+const NOTHING: Picture = { spans: [], lanes: [], map: timeMap([], 0, 1, false), now: 0 }
 
 interface Props {
   graph: FlowGraph
@@ -48,32 +31,33 @@ interface Props {
   onSelect: (task: string | undefined) => void
 }
 
-export function Timeline({ graph, model: newest, run, selected, onSelect }: Props) {
+export function Timeline({ graph, model, run, selected, onSelect }: Props) {
   const t = useT()
-  const model = useThrottled(newest, newest.tasks.size > LARGE ? LARGE_MS : 0)
-  const { zone } = usePrefs()
+  const current = useNow()
+  const { zone, theme } = usePrefs()
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const current = useNow()
   const by = (['node', 'worker', 'kind'].find((one) => one === search.lanes) ?? 'node') as LaneBy
   const attempt = search.attempt ?? 0
   const [compress, setCompress] = useState(true)
   const [range, setRange] = useState<Range | null>(null)
   const [hover, setHover] = useState<{ span: TimeSpan; x: number; y: number } | null>(null)
-  const now = hasEnded(run.state) ? (run.finishedAt ?? run.updatedAt) : Math.max(current, run.updatedAt)
+  const names = useNames()
+  const newest = hasEnded(run.state) ? (run.finishedAt ?? run.updatedAt) : Math.max(current, run.updatedAt)
   const kinds = useMemo(() => new Map(graph.nodes.map((node) => [node.path, node.kind])), [graph])
-  const spans = useMemo(() => spansOf(model, kinds, now, by, attempt), [model, kinds, now, by, attempt])
-  const lanes = useMemo(() => placeLanes(lanesOf(spans, ROWS_MAX)), [spans])
-  const map = useMemo(() => {
-    const busy = spans.filter((span) => span.kind !== 'wait')
-    return timeMap(busy, run.createdAt, Math.max(now, run.createdAt + 1), compress)
-  }, [spans, run.createdAt, now, compress])
+  const cache = useMemo<SpanCache>(() => new WeakMap(), [kinds, by, attempt])
+  const ask = useMemo(
+    () => ({ model, kinds, names, cache, by, attempt, from: run.createdAt, now: newest, compress }),
+    [model, kinds, names, cache, by, attempt, run.createdAt, newest, compress],
+  )
+  const picture = usePicture(ask)
+  const { spans, lanes, map, now } = picture ?? NOTHING
   const shown: Range = range ?? { from: 0, to: map.length }
   const box = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const hits = useRef<Hit[]>([])
   const brush = useRef<{ from: number; to: number } | null>(null)
-  const [, redraw] = useState(0)
+  const [turn, redraw] = useState(0)
   const height = (lanes.at(-1)?.bottom ?? 0) + 8
   useKeys({ c: () => setCompress(!compress), f: () => setRange(null) })
   useEffect(() => {
@@ -83,7 +67,14 @@ export function Timeline({ graph, model: newest, run, selected, onSelect }: Prop
       hits.current = paint(canvas.current, { lanes, map, shown, scroll, selected, brush: brush.current, zone })
     })
     return () => cancelAnimationFrame(frame)
-  })
+    // News comes every frame; it is drawn only when there is something else to see.
+  }, [lanes, map, shown.from, shown.to, selected, zone, theme, turn])
+  useEffect(() => {
+    if (!box.current) return
+    const watch = new ResizeObserver(() => redraw((n) => n + 1))
+    watch.observe(box.current)
+    return () => watch.disconnect()
+  }, [spans.length === 0])
   const width = () => (canvas.current?.clientWidth ?? 600) - LABEL
   const toX = (px: number) => shown.from + ((px - LABEL) / width()) * (shown.to - shown.from)
   const find = (x: number, y: number) => hits.current.findLast((hit) => x >= hit.x - 2 && x <= hit.x + hit.w + 2 && y >= hit.y && y <= hit.y + hit.h)
@@ -94,6 +85,7 @@ export function Timeline({ graph, model: newest, run, selected, onSelect }: Prop
   }
   let attemptsMax = 1
   for (const row of model.attempts.values()) attemptsMax = Math.max(attemptsMax, row.number)
+  if (!picture) return <Skeleton rows={8} />
   if (spans.length === 0) return <Empty title={t('Nothing has happened yet.')} command={`windlass why ${run.id}`} />
   return (
     <>
@@ -174,7 +166,7 @@ export function Timeline({ graph, model: newest, run, selected, onSelect }: Prop
             className="pointer-events-none absolute z-10 rounded border border-line bg-panel px-2 py-1 text-xs shadow-lg"
             style={{ left: Math.min(hover.x + 12, width() - 60), top: hover.y + 14 + (box.current?.scrollTop ?? 0) }}
           >
-            <b>{hover.span.node}</b> {hover.span.attempt > 0 && `#${hover.span.attempt} `}
+            <b>{names.of(hover.span.node)}</b> {hover.span.attempt > 0 && `#${hover.span.attempt} `}
             {stateWord(t, hover.span.kind === 'run' ? hover.span.state : hover.span.kind === 'queue' ? 'queued' : 'waiting')}
             <br />
             {formatTime(hover.span.from, zone === 'relative' ? 'local' : zone, locale(), now)} · {formatSpan(hover.span.to - hover.span.from)}

@@ -1,5 +1,6 @@
 /** The tasks of a run as a tree, in the order they began. */
 import { hasEnded } from '@/api/types'
+import type { Names } from '@/graph/names'
 import { parentOf, type RunModel, type TaskLite } from '@/live/model'
 
 export interface TreeRow {
@@ -22,7 +23,7 @@ function byPlace(a: TaskLite, b: TaskLite): number {
 }
 
 /** Visible rows: what is at the top, and what lies in the containers that are open. */
-export function treeRows(model: RunModel, open: ReadonlySet<string>, find: string): TreeRow[] {
+export function treeRows(model: RunModel, open: ReadonlySet<string>, find: string, names: Names): TreeRow[] {
   const children = new Map<string, TaskLite[]>()
   for (const task of model.tasks.values()) {
     const parent = parentOf(task.id)
@@ -32,7 +33,7 @@ export function treeRows(model: RunModel, open: ReadonlySet<string>, find: strin
   }
   const rows: TreeRow[] = []
   const wanted = find.trim().toLowerCase()
-  const matches = (task: TaskLite) => `${nameOf(task)} ${task.state}`.toLowerCase().includes(wanted)
+  const matches = (task: TaskLite) => `${nameOf(task, names)} ${task.state}`.toLowerCase().includes(wanted)
   const walk = (parent: string, depth: number) => {
     for (const task of (children.get(parent) ?? []).sort(byPlace)) {
       const inner = children.get(task.id)?.length ?? 0
@@ -44,10 +45,15 @@ export function treeRows(model: RunModel, open: ReadonlySet<string>, find: strin
   return rows
 }
 
+/** The name in a tree, where what is around it stands above. */
+export function shortName(row: TreeRow, names: Names): string {
+  return row.depth > 0 && row.task.index < 0 ? names.last(row.task.node) : nameOf(row.task, names)
+}
+
 /** A task's name as people say it: its node, and its place in a fan-out. */
-export function nameOf(task: TaskLite): string {
-  if (task.index >= 0) return `${task.node.replace(/\/(\*|\d+)$/, '')}[${task.index}]`
-  return task.node
+export function nameOf(task: TaskLite, names: Names): string {
+  if (task.index >= 0) return `${names.of(task.node.replace(/\/(\*|\d+)$/, ''))}[${task.index}]`
+  return names.of(task.node)
 }
 
 /** The failed task after the one given, round and round. */

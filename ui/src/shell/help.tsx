@@ -11,7 +11,7 @@ const KEYS: [string, Text][] = [
   ['x', 'Select the row'],
   ['r', 'Retry'],
   ['.', 'Next error'],
-  ['1 – 4', 'Tabs of the task'],
+  ['1 – 6', 'Tabs of the task'],
   ['f', 'Fit the graph'],
   ['c', 'Compress idle gaps'],
   ['a', 'Approve (inbox)'],

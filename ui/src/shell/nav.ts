@@ -1,7 +1,7 @@
 import type { Text } from '@/i18n'
 
 export interface Place {
-  to: '/' | '/runs' | '/inbox' | '/flows' | '/workers' | '/settings'
+  to: '/' | '/runs' | '/inbox' | '/flows' | '/workers' | '/packages' | '/settings'
   text: Text
   icon: string
   keys: string
@@ -14,5 +14,6 @@ export const PLACES: readonly Place[] = [
   { to: '/inbox', text: 'Inbox', icon: '‖', keys: 'g i' },
   { to: '/flows', text: 'Flows', icon: '◇', keys: 'g f' },
   { to: '/workers', text: 'Workers', icon: '⚙', keys: 'g w' },
+  { to: '/packages', text: 'Packages', icon: '▤', keys: 'g p' },
   { to: '/settings', text: 'Settings', icon: '☰', keys: 'g s' },
 ]

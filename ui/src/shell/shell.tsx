@@ -1,7 +1,7 @@
 /** The frame around every page. */
 import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
 
 import { inboxQuery } from '@/api/queries'
 import { useT } from '@/i18n'
@@ -57,9 +57,16 @@ function Nav() {
   const t = useT()
   const inbox = useQuery(inboxQuery('open'))
   const waiting = inbox.data?.items.length ?? 0
+  const nav = useRef<HTMLElement>(null)
+  const place = useRouterState({ select: (state) => state.location.pathname })
+  useEffect(() => {
+    // On a narrow page the places are a row that scrolls; where one is should be seen.
+    nav.current?.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [place, waiting])
   const look = 'flex shrink-0 items-center gap-2 rounded px-2.5 py-1.5 text-sm hover:bg-sunk'
   return (
     <nav
+      ref={nav}
       aria-label={t('Main')}
       className="sticky top-0 z-30 flex shrink-0 gap-0.5 overflow-x-auto border-b border-line bg-panel p-1.5 md:h-screen md:w-48 md:flex-col md:border-r md:border-b-0 md:p-3"
     >

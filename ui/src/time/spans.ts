@@ -21,33 +21,84 @@ export type LaneBy = 'node' | 'worker' | 'kind'
 const WAITS = new Set(['approval', 'timer', 'wait'])
 const CONTAINERS = new Set(['foreach', 'parallel', 'subflow'])
 
-/** The spans of a run up to `now`, by when they began; `attempt` 0 is all of them, -1 the newest of each task. */
+/** Spans of tasks that have ended, which never change: a large run is not worked out anew every time. */
+export type SpanCache = WeakMap<TaskLite, TimeSpan[]>
+
+/**
+ * The spans of a run up to `now`, by when they began; `attempt` 0 is all of them, -1 the newest of
+ * each task. A cache serves one choice of lanes and attempts.
+ */
 export function spansOf(
   model: RunModel,
   kinds: ReadonlyMap<string, string>,
   now: number,
   by: LaneBy,
   attempt: number,
+  cache: SpanCache = new WeakMap(),
 ): TimeSpan[] {
-  const tries = new Map<string, AttemptLite[]>()
-  for (const row of model.attempts.values()) {
-    const list = tries.get(row.taskId)
-    if (list) list.push(row)
-    else tries.set(row.taskId, [row])
-  }
   const spans: TimeSpan[] = []
   for (const task of model.tasks.values()) {
-    // News of a new task does not tell its kind; the definition does.
-    const kind = task.kind || kinds.get(task.node) || ''
-    if (CONTAINERS.has(kind) || task.total > 0) continue
-    const own = tries.get(task.id) ?? []
-    if (own.length > 1) own.sort((a, b) => a.number - b.number)
-    for (const span of spansOfTask(task, kind, own, now)) {
-      if (chosen(span, attempt, own.length)) spans.push(span)
-    }
+    for (const span of cache.get(task) ?? newSpans(model, task, kinds, now, by, attempt, cache)) spans.push(span)
   }
-  for (const span of spans) span.lane = laneOf(span, by)
   return spans.sort((a, b) => a.from - b.from)
+}
+
+const SHARE = 2000
+
+/** Fill the cache with what is not in it yet, a share at a time. */
+export function* warmSpans(
+  model: RunModel,
+  kinds: ReadonlyMap<string, string>,
+  now: number,
+  by: LaneBy,
+  attempt: number,
+  cache: SpanCache,
+): Generator<undefined, void> {
+  let count = 0
+  for (const task of model.tasks.values()) {
+    if (task.finishedAt === null || cache.has(task)) continue
+    newSpans(model, task, kinds, now, by, attempt, cache)
+    count += 1
+    if (count % SHARE === 0) yield
+  }
+}
+
+function newSpans(
+  model: RunModel,
+  task: TaskLite,
+  kinds: ReadonlyMap<string, string>,
+  now: number,
+  by: LaneBy,
+  attempt: number,
+  cache: SpanCache,
+): TimeSpan[] {
+  const own = chosenSpans(task, triesOf(model, task), kinds, now, attempt)
+  for (const span of own) span.lane = laneOf(span, by)
+  if (task.finishedAt !== null && own.every((span) => !span.open)) cache.set(task, own)
+  return own
+}
+
+/** A task is made anew whenever one of its attempts moves, so these belong to just this task. */
+function triesOf(model: RunModel, task: TaskLite): AttemptLite[] {
+  const tries: AttemptLite[] = []
+  for (let number = 1; number <= task.attempts; number += 1) {
+    const found = model.attempts.get(`${task.id}@${number}`)
+    if (found) tries.push(found)
+  }
+  return tries
+}
+
+function chosenSpans(
+  task: TaskLite,
+  tries: AttemptLite[],
+  kinds: ReadonlyMap<string, string>,
+  now: number,
+  attempt: number,
+): TimeSpan[] {
+  // News of a new task does not tell its kind; the definition does.
+  const kind = task.kind || kinds.get(task.node) || ''
+  if (CONTAINERS.has(kind) || task.total > 0) return []
+  return spansOfTask(task, kind, tries, now).filter((span) => chosen(span, attempt, tries.length))
 }
 
 function chosen(span: TimeSpan, attempt: number, newest: number): boolean {
@@ -102,11 +153,21 @@ export function lanesOf(spans: readonly TimeSpan[], rowsMax: number): Lane[] {
   for (const span of spans) {
     let lane = lanes.get(span.lane)
     if (!lane) lanes.set(span.lane, (lane = { rows: [], ends: [] }))
-    let row = lane.ends.findIndex((last) => last.task === span.task && last.end <= span.from)
-    if (row < 0) row = lane.ends.findIndex((last) => last.end <= span.from)
-    if (row < 0) row = Math.min(lane.ends.length, rowsMax - 1)
+    const row = freeRow(lane.ends, span, rowsMax)
     ;(lane.rows[row] ??= []).push(span)
     lane.ends[row] = { end: Math.max(span.to, lane.ends[row]?.end ?? 0), task: span.task }
   }
   return [...lanes].map(([name, { rows }]) => ({ name, rows }))
+}
+
+/** Where the task's former span ended, else the first row that is free, else the last there may be. */
+function freeRow(ends: readonly { end: number; task: string }[], span: TimeSpan, rowsMax: number): number {
+  let free = -1
+  for (let row = 0; row < ends.length; row += 1) {
+    const last = ends[row] as { end: number; task: string }
+    if (last.end > span.from) continue
+    if (last.task === span.task) return row
+    if (free < 0) free = row
+  }
+  return free >= 0 ? free : Math.min(ends.length, rowsMax - 1)
 }

@@ -98,6 +98,7 @@ test('an outline and the events after it meet in the same model', () => {
     capped: false,
     tasks: [['~a.1', 'a', '', 'queued', 1, -1, 0, 0, 0, 0, 0, '', null, 10, null, null, null]],
     attempts: [],
+    places: [],
   }
   const followed = applyEvents(fromOutline(outline), STORY)
   expect([...followed.tasks]).toEqual([...applyEvents(EMPTY, STORY).tasks])

@@ -78,7 +78,7 @@ class Delivered(msgspec.Struct):
 
 
 Event = Hello | Registered | Resuming | Beat | Arrived | Delivered
-_Business = (m.Result, m.CommandError, m.Feedback, m.PkgEvent, m.NextRequest)
+_BUSINESS = (m.Result, m.CommandError, m.Feedback, m.PkgEvent, m.NextRequest)
 
 
 class ServerLink:
@@ -185,7 +185,7 @@ class ServerLink:
             case m.Heartbeat():
                 self.channel.settle(heard, now)
                 return [Beat(message)]
-            case _ if isinstance(message, _Business):
+            case _ if isinstance(message, _BUSINESS):
                 if self.state is not LinkState.READY:
                     raise Refused(codes.SESSION_NOT_REGISTERED, "register first", fatal=True)
                 return [Arrived(heard, message)]

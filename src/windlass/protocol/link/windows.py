@@ -89,6 +89,3 @@ class Outbound(Generic[F]):
         if bitmap:
             done += [s for s in self.open if s > base and bitmap >> (s - base - 1) & 1]
         return [self.open.pop(seq) for seq in done]
-
-    def find(self, seq: int) -> F | None:
-        return self.open.get(seq)

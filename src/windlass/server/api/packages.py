@@ -46,7 +46,7 @@ async def publish(request: Request) -> Response:
         known = await packages.check_free(engine, archive)
         if known is not None:
             return reply(published_view(known, created=False))
-        key = packages.blob_key(manifest.name, manifest.version)
+        key = packages.blob_key(manifest.name, manifest.version, archive.sha256)
         await asyncio.to_thread(blobs.keep, key, received.path)
     finally:
         received.path.unlink(missing_ok=True)
@@ -138,7 +138,7 @@ async def archive(request: Request) -> Response:
     name = request.path_params["name"]
     version = await packages.get_version(engine, name, request.query_params.get("version", ""))
     blobs: Blobs = request.app.state.blobs
-    path: Path = blobs.path(packages.blob_key(version.name, version.version))
+    path: Path = blobs.path(packages.blob_key(version.name, version.version, version.sha256))
     return FileResponse(
         path,
         media_type="application/zip",

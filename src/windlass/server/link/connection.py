@@ -29,7 +29,6 @@ from windlass.server.link.session import Session
 log = logging.getLogger(__name__)
 
 CLOSE_CODE = 1011
-RESTART_CODE = 1012
 HELLO_S = 10.0
 """How long a new connection may take to say who it is."""
 

@@ -45,7 +45,6 @@ class LinkSettings(msgspec.Struct, frozen=True):
     """The longest a worker is silent between two heartbeats; three of them missed end it."""
     forget_s: float = 10.0
     """A task older than this, of which the worker twice said it has none, is lost."""
-    frame_bytes_max: int = 1024 * 1024
 
 
 class LinkPlane:

@@ -8,7 +8,7 @@ again, and once it has ended its result is sent again.
 import asyncio
 import logging
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -58,7 +58,6 @@ class Tasks:
         self._ended: OrderedDict[str, m.Result | None] = OrderedDict()
         """Results that may be asked for again; None for those the server has."""
         self.draining = False
-        self.durations: Counter[str] = Counter()
         self.finished = asyncio.Event()
 
     @property
@@ -150,7 +149,6 @@ class Tasks:
         self._ended_with(dispatch, result)
 
     def _ended_with(self, dispatch: m.Dispatch, result: m.Result) -> None:
-        self.durations[dispatch.node_type] += 1
         self.running.pop(dispatch.task_id, None)
         self._ended[dispatch.task_id] = result
         self.finished.set()

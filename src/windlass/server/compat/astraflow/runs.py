@@ -1,5 +1,6 @@
 """Runs that bring their workflow along, and how they stand node by node."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
@@ -12,6 +13,7 @@ from windlass.dialects.workflow import Place, outline
 from windlass.engine import runs, workflows
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
+from windlass.model.ids import task_of
 from windlass.model.rows import Artifact, Attempt, Run, Version
 from windlass.model.states import AttemptState
 from windlass.ports.store import Cond
@@ -90,7 +92,7 @@ async def read_request(engine: Engine, body: bytes) -> Ready:
         tags=msgspec.json.encode(tags).decode(),
         priority=given.priority,
     )
-    if b"resourceRef" not in body:  # whoever keeps a resource may be gone by then
+    if b'"resource' not in body:  # whoever keeps a resource may be gone by then
         workflows.remember(engine, digest, ready)
     return ready
 
@@ -113,6 +115,9 @@ async def whole_run(engine: Engine, link: LinkPlane, run: Run) -> WorkflowRun:
     )
     good = {a.id for a in attempts if a.state is AttemptState.SUCCEEDED}
     made = [row for row in kept if row.attempt_id in good]
+    by_task: defaultdict[str, list[Artifact]] = defaultdict(list)
+    for row in made:
+        by_task[task_of(row.attempt_id)].append(row)
     newest = {task.node: task for task in tasks}
     latest = {attempt.task_id: attempt for attempt in sorted(attempts, key=lambda a: a.number)}
     nodes: list[RunNode] = []
@@ -121,7 +126,7 @@ async def whole_run(engine: Engine, link: LinkPlane, run: Run) -> WorkflowRun:
             continue
         task = newest.get(path)
         attempt = latest.get(task.id) if task is not None else None
-        mine = [artifact_view(row) for row in made if task and row.attempt_id.startswith(task.id)]
+        mine = [artifact_view(row) for row in by_task[task.id]] if task is not None else []
         progress = link.feedback.progress.get(attempt.id) if attempt is not None else None
         state = None if progress is None else msgspec.to_builtins(progress)
         nodes.append(node_view(place.node, task, attempt, mine, progress=state))

@@ -1,0 +1,79 @@
+/** Names people gave to nodes. The engine knows a workflow's nodes by ids; pages show labels. */
+import type { FlowGraph } from './definition'
+
+export class Names {
+  private readonly known: ReadonlyMap<string, string>
+  private readonly made = new Map<string, string>()
+  private readonly labelled: boolean
+
+  constructor(graph?: FlowGraph) {
+    this.known = new Map(graph?.nodes.map((node) => [node.path, node.name]))
+    this.labelled = graph?.nodes.some((node) => node.source) ?? false
+  }
+
+  /** A node by its path: `Box/Inside`. What nothing is known of keeps the engine's name. */
+  of(path: string): string {
+    let found = this.made.get(path)
+    if (found === undefined) {
+      found = this.join(path.split('/'))
+      this.made.set(path, found)
+    }
+    return found
+  }
+
+  /** A node within what is around it: `Inside`. */
+  last(path: string): string {
+    const own = this.known.get(path)
+    return own ?? this.of(path).split('/').at(-1) ?? path
+  }
+
+  private join(steps: string[]): string {
+    const words: string[] = []
+    steps.forEach((step, at) => {
+      const name = this.known.get(steps.slice(0, at + 1).join('/'))
+      // A node behind its middlewares has the name of the whole; an iteration has none of its own.
+      const silent = (step === 'host' && name === words.at(-1)) || (step === 'body' && name === undefined && at > 0)
+      if (!silent) words.push(name ?? decode(step))
+    })
+    return words.join('/')
+  }
+
+  /** A task by its id: `Box/Inside` of a workflow; of a flow the place as the CLI writes it, `fetch.1~3`. */
+  ofTask(id: string): string {
+    const [, ...parts] = id.split('~')
+    if (!this.labelled) return parts.join('~') || id
+    let path = ''
+    let index = ''
+    for (const part of parts) {
+      if (/^\d+$/.test(part)) index += `[${part}]`
+      else {
+        const key = decode(part.replace(/\.[^.]*$/, ''))
+        path = path ? `${path}/${key}` : key
+      }
+    }
+    return `${this.of(path)}${index}` || id
+  }
+
+  /** A sentence of the server's with the nodes it quotes under their names. */
+  inText(text: string): string {
+    return text.replace(/"([^"]+)"/g, (whole, path: string) => {
+      const name = this.known.has(path) ? this.of(path) : path
+      return name === path ? whole : `"${name}"`
+    })
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/
+
+/** A node's path where its name is not at hand: an id says nothing to anybody and is left out. */
+export function plainNode(path: string | undefined): string {
+  return path && !UUID.test(path) ? path : ''
+}

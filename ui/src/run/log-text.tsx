@@ -1,0 +1,31 @@
+/** A log, whole or only the lines with what is looked for. */
+import { useMemo } from 'react'
+
+import { useT } from '@/i18n'
+
+import { linesWith, marked } from './log-lines'
+
+const LINES_MAX = 2000
+
+export function LogText({ log, find }: { log: string; find: string }) {
+  const t = useT()
+  const lines = useMemo(() => linesWith(log, find), [log, find])
+  return (
+    <pre tabIndex={0} aria-label={t('Log')} className="mt-1 max-h-96 overflow-auto rounded bg-sunk p-2 font-mono text-xs">
+      {lines.slice(-LINES_MAX).map((line) => (
+        <div key={line.number}>
+          {find && <span className="mr-2 text-soft select-none">{line.number}</span>}
+          {marked(line.text, find).map((piece, at) =>
+            at % 2 ? (
+              <mark key={at} className="bg-wait-soft text-wait">
+                {piece}
+              </mark>
+            ) : (
+              piece
+            ),
+          )}
+        </div>
+      ))}
+    </pre>
+  )
+}

@@ -1,0 +1,81 @@
+/** Why a task stands where it stands, and what can be done about it. */
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+
+import { previewRetry, retryRun, useAct } from '@/api/actions'
+import { whyQuery } from '@/api/queries'
+import { failureOf, hasEnded, type Run } from '@/api/types'
+import { useT, whyText } from '@/i18n'
+import { Button } from '@/parts/basics'
+import { Confirm } from '@/parts/dialog'
+import { toastError } from '@/parts/feedback'
+import { useCanAct, useMayAct } from '@/shell/health'
+
+import { useNames } from './names'
+
+export function WhyTask({ run, taskId, state, error }: { run: Run; taskId: string; state: string; error: unknown }) {
+  const t = useT()
+  const why = useQuery(whyQuery(run.id))
+  const names = useNames()
+  const failure = failureOf(error)
+  const reason = why.data?.reasons.find((one) => one.task === taskId)?.text
+  const text = names.inText((hasEnded(state) ? failure?.message : reason && whyText(reason)) ?? '')
+  if (!text) return null
+  return (
+    <p className={`mt-1 text-sm ${state === 'failed' ? 'text-bad' : ''}`}>
+      <b>{t('Why')}: </b>
+      {text}
+    </p>
+  )
+}
+
+interface TaskActionsProps {
+  run: Run
+  taskId: string
+  state: string
+}
+
+export function TaskActions({ run, taskId, state }: TaskActionsProps) {
+  const t = useT()
+  const act = useAct()
+  const canAct = useCanAct()
+  const names = useNames()
+  const [redone, setRedone] = useState<string[] | null>(null)
+  const mayAct = useMayAct()
+  if (!mayAct || !hasEnded(run.state) || state === 'superseded') return null
+  const preview = () => {
+    previewRetry(run.id, taskId)
+      .then((found) => setRedone(found.redone))
+      .catch(toastError)
+  }
+  return (
+    <div className="mt-2 flex flex-wrap gap-1.5">
+      {state === 'failed' && (
+        <Button look="main" disabled={!canAct} onClick={() => void act(retryRun(run.id, taskId), t('Retry started'), 'run', 'why')}>
+          ↻ {t('Retry task')}
+        </Button>
+      )}
+      <Button disabled={!canAct} onClick={preview}>
+        {t('Retry from here')}
+      </Button>
+      {redone && (
+        <Confirm
+          title={t('Retry from here')}
+          action={t('Retry from here')}
+          onClose={() => setRedone(null)}
+          onConfirm={() => {
+            setRedone(null)
+            void act(retryRun(run.id, taskId, true), t('Retry started'), 'run', 'why', 'outline')
+          }}
+        >
+          <p className="mb-2">{t('This task and {n} after it are done again:', { n: redone.length })}</p>
+          <ul className="max-h-48 overflow-auto font-mono text-xs" tabIndex={0}>
+            {redone.map((id) => (
+              <li key={id}>{names.ofTask(id)}</li>
+            ))}
+          </ul>
+        </Confirm>
+      )}
+    </div>
+  )
+}
