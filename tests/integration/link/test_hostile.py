@@ -215,3 +215,15 @@ async def test_a_page_from_elsewhere_cannot_open_the_link_of_an_open_server(
                 pass
         async with httpx.AsyncClient(base_url=process.url) as http:
             assert (await http.get("/healthz")).status_code == 200
+
+
+async def test_a_revoked_token_ends_the_session_it_began(server: LinkServer) -> None:
+    body = {"name": "short-lived", "role": "worker"}
+    made = (await server.http.post("/api/v1/tokens", json=body)).json()
+    worker = worker_of(server, token=made["token"])
+    async with connected(worker):
+        await server.http.delete(f"/api/v1/tokens/{made['id']}")
+        await until(lambda: worker.session is None, 20)  # refused, also when it wants to resume
+        worker.ready.clear()
+        await asyncio.sleep(0.5)
+        assert not worker.ready.is_set()

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -57,6 +57,8 @@ class Connection:
         self._session: Session | None = None
         self._write = asyncio.Event()
         self._reason = ""
+        self._proof: Callable[[], Awaitable[Who]] | None = None
+        """Asks again who the worker has proven to be."""
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
@@ -153,15 +155,17 @@ class Connection:
             if not shown:
                 text = "no client certificate came with the connection"
                 raise Refused(codes.MTLS_REQUIRED, text, fatal=True)
-            await self._allow(self._auth.who_shows(shown))
+            await self._allow(lambda: self._auth.who_shows(shown))
             return
         if not auth.token:
             raise Refused(codes.MISSING_TOKEN, "the handshake has no token", fatal=True)
-        await self._allow(self._auth.who(auth.token))
+        token = auth.token
+        await self._allow(lambda: self._auth.who(token))
 
-    async def _allow(self, asking: Awaitable[Who]) -> None:
+    async def _allow(self, proof: Callable[[], Awaitable[Who]]) -> None:
+        self._proof = proof
         try:
-            who = await asking
+            who = await proof()
         except Unauthorized as error:
             raise Refused(codes.INVALID_TOKEN, str(error), fatal=True) from error
         except Unavailable as error:
@@ -178,6 +182,7 @@ class Connection:
             raise Refused(codes.INTERNAL, str(error), fatal=True) from error
         if self._plane.sessions.get(session.worker_id) is not session:
             raise Refused(codes.SESSION_DENIED, "superseded session", fatal=True)
+        session.proof = self._proof
         self._attach(session)
         self._link.accept(accept, self._plane.clock())
         session.registered(register)
@@ -185,6 +190,9 @@ class Connection:
     async def _resume(self, resume: m.Resume) -> None:
         try:
             session = await self._plane.find(resume)
+            if not await session.still_allowed():
+                text = "what the worker proved itself by is revoked"
+                raise Refused(codes.INVALID_TOKEN, text, fatal=True)
             accept = await self._plane.accept(session, resumed=True)
         except Unavailable as error:
             raise Refused(codes.INTERNAL, str(error), fatal=True) from error

@@ -227,6 +227,10 @@ class LinkPlane:
                 log.warning("worker %s has been silent for %.0f s", session.worker_id, silent)
                 session.link.refuse(codes.SESSION_DENIED, "no heartbeat", now)
                 session.flush()
+            elif session.connected and not await session.still_allowed():
+                log.warning("worker %s: its token is revoked or has expired", session.worker_id)
+                session.link.refuse(codes.INVALID_TOKEN, "the token is revoked or has expired", now)
+                session.flush()
             elif session.connected:
                 present.append(session)
             elif not session.given_up and now - session.cut_at > self.attempts.lease_s:

@@ -8,18 +8,20 @@ is committed, so that the result and the demand for more travel in the same comm
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from windlass.model.assignment import Assignment
+from windlass.model.errors import Unauthorized, Unavailable
 from windlass.model.rows import Failure
 from windlass.model.values import is_list
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import FEATURES, PAYLOAD_BYTES_MAX, encode
 from windlass.protocol.link.server import Arrived, ServerLink
+from windlass.server.auth import Who
 from windlass.server.link.held import Held, attempt_of, dispatch_id
 from windlass.server.link.outcomes import (
     dispatch_of,
@@ -60,6 +62,8 @@ class Session:
         """When it lost its connection, or began without one."""
         self.given_up = False
         """It has been without one for so long that others were told."""
+        self.proof: Callable[[], Awaitable[Who]] | None = None
+        """Asks again who the worker has proven to be; None where nobody need prove anything."""
         self.draining = False
         self.base_url = ""
         """How the worker reaches this server over HTTP."""
@@ -245,6 +249,17 @@ class Session:
             started = self.plane.attempts.started(held.attempt_id)
             self.spawn(self.reports.quietly(started))
 
+    async def still_allowed(self) -> bool:
+        """Whether what the worker proved itself by still counts: tokens are revoked, and expire."""
+        if self.proof is None:
+            return True
+        try:
+            return (await self.proof()).may("worker")
+        except Unauthorized:
+            return False
+        except Unavailable:
+            return True  # nobody can say, and it was good a moment ago
+
     def undelivered(self, frame_id: str) -> None:
         """Nobody acknowledged a dispatch in time: the work goes elsewhere."""
         held = self.held.get(attempt_of(frame_id))
@@ -252,6 +267,8 @@ class Session:
             return
         self.plane.counts.retried["ack_timeout"] += 1
         text = f"worker {self.worker_id} did not acknowledge the dispatch"
+        # A numbered frame still arrives some time; the work is another's by then.
+        self.send(m.Cancel(run_id=held.run_id, task_id=held.attempt_id, reason="not acknowledged"))
         self._end(held)
         failure = Failure("unreachable", text, code=codes.DISPATCH_UNAVAILABLE)
         self.reports.failed(held.attempt_id, failure)
