@@ -242,6 +242,31 @@ def test_status_and_results_show_together(served: Served) -> None:
             assert run["shared"] == {}
 
 
+def test_a_token_can_be_bound_to_one_worker(served: Served) -> None:
+    body = {"name": "one", "role": "worker", "workers": "one"}
+    made = served.http.post("/api/v1/tokens", json=body).json()
+    headers = {"Authorization": f"Bearer {made['token']}"}
+
+    def refused(path: str, **body: Any) -> bool:
+        answer = served.http.post(path, json=body, headers=headers)
+        return answer.status_code == 403 and "for worker" in answer.text
+
+    worker = {"transport": "pull", "services": ["x"]}
+    own = {"id": "one", "capacity": 1, **worker}
+    assert served.http.post("/api/v1/workers", json=own, headers=headers).is_success
+    assert refused("/api/v1/workers", id="two", capacity=1, **worker)
+    assert refused("/api/v1/workers/two/exchange", services=["x"], slots=1)
+    assert refused("/api/workers/register", ID="two", Type="async", Services=["x"])
+    assert refused("/api/workers/register", workerId="two", packages=["demo@1.0.0"])
+    assert refused("/api/workers/heartbeat", ID="two")
+    assert refused("/api/queue/poll", worker_id="two", services=["x"])
+    told = served.http.post("/api/queue/complete", json={"queue_id": "q-x"}, headers=headers)
+    assert told.status_code == 403
+    assert "token that came with the task" in told.text
+    bad = served.http.post("/api/v1/tokens", json={**body, "role": "viewer"})
+    assert bad.status_code == 400
+
+
 def test_tokens_have_roles_and_can_be_revoked(served: Served) -> None:
     def as_role(token: str, method: str, path: str, **kwargs: Any) -> int:
         with httpx.Client(base_url=served.http.base_url) as http:

@@ -29,14 +29,23 @@ def token() -> None:
 )
 @click.option("--expires", default="", help="After this time: 12h, 30d. Else never.")
 @click.option("--fingerprint", default="", help="SHA-256 of a certificate that stands for it.")
+@click.option("--worker", "workers", default="", help="The only worker it is for: NAME or PREFIX*.")
 @json_option
 @with_client
 def create(
-    client: Client, name: str, role: str, expires: str, fingerprint: str, as_json: bool
+    client: Client,
+    name: str,
+    role: str,
+    expires: str,
+    fingerprint: str,
+    workers: str,
+    as_json: bool,
 ) -> None:
     """Make a token; it is shown this once."""
     expires_in_s = round(seconds(expires)) if expires else None
-    made = client.create_token(name, role, expires_in_s=expires_in_s, fingerprint=fingerprint)
+    made = client.create_token(
+        name, role, expires_in_s=expires_in_s, fingerprint=fingerprint, workers=workers
+    )
     if as_json:
         output.show_json(_whole(client, made, name, role))
         return

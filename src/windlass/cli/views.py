@@ -56,7 +56,7 @@ WORKER_FIELDS = (
     "services",
 )
 USER_FIELDS = ("user_id", "username", "display_name", "roles", "is_active")
-TOKEN_FIELDS = ("id", "name", "role", "created_at", "expires_at", "revoked_at")
+TOKEN_FIELDS = ("id", "name", "role", "workers", "created_at", "expires_at", "revoked_at")
 
 
 def run_columns(runs: Sequence[RunInfo]) -> list[Column]:
@@ -156,6 +156,7 @@ def token_columns() -> list[Column]:
         Column("ID", lambda token: token.id),
         Column("NAME", lambda token: token.name),
         Column("ROLE", lambda token: token.role),
+        Column("WORKER", lambda token: token.workers, rank=2),
         Column("CREATED", at("created_at"), rank=2),
         Column("EXPIRES", token_end, rank=1),
     ]

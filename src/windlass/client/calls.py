@@ -271,12 +271,20 @@ def set_package_tag(name: str, tag: str, version: str) -> Call[PackageInfo]:
 
 
 def create_token(
-    name: str, role: str, *, expires_in_s: int | None = None, fingerprint: str = ""
+    name: str,
+    role: str,
+    *,
+    expires_in_s: int | None = None,
+    fingerprint: str = "",
+    workers: str = "",
 ) -> Call[TokenInfo]:
-    """Make a token, or let a client certificate stand for one."""
+    """Make a token, or let a client certificate stand for one. `workers` names the only worker it
+    may act for, or `prefix*`."""
     body: dict[str, Any] = {"name": name, "role": role}
     if fingerprint:
         body["fingerprint"] = fingerprint
+    if workers:
+        body["workers"] = workers
     if expires_in_s is not None:
         body["expiresInS"] = expires_in_s
     return _post(f"{API}/tokens", TokenInfo, body)

@@ -224,6 +224,7 @@ class TokenInfo(Shape, frozen=True, kw_only=True):
     id: str
     name: str = ""
     role: str = ""
+    workers: str = ""
     token: str = ""
     """Shown once, when it is made."""
     created_at: int | None = None

@@ -410,7 +410,7 @@ class Token(Row, frozen=True, kw_only=True):
     """An API token; only its hash is kept."""
 
     TABLE = "api_tokens"
-    FIXED = frozenset({"name", "hash", "role", "created_at"})
+    FIXED = frozenset({"name", "hash", "role", "workers", "created_at"})
     id: str
     name: str
     hash: str
@@ -418,6 +418,8 @@ class Token(Row, frozen=True, kw_only=True):
     created_at: int
     expires_at: int | None = None
     revoked_at: int | None = None
+    workers: str = ""
+    """The worker it may act for, or `prefix*`; empty: any."""
 
 
 class BranchResult(NamedTuple):

@@ -285,6 +285,8 @@ class TokenBody(Wire, frozen=True, kw_only=True):
     expires_in_s: int | None = None
     fingerprint: str = ""
     """The SHA-256 of a client certificate, which then stands for the token."""
+    workers: str = ""
+    """The only worker it may act for, or `prefix*`; empty: any. Needs the role worker."""
 
 
 class TokenMadeView(Wire, frozen=True, kw_only=True):
@@ -296,6 +298,7 @@ class TokenView(Wire, frozen=True, kw_only=True):
     id: str
     name: str
     role: str
+    workers: str
     created_at: int
     expires_at: int | None
     revoked_at: int | None

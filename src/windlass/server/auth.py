@@ -15,6 +15,7 @@ from starlette.requests import HTTPConnection, Request
 
 from windlass.engine import users
 from windlass.engine.engine import Engine
+from windlass.engine.workers import check_id
 from windlass.model.errors import BadRequest, Denied, NotFound, Unauthorized
 from windlass.model.rows import Token
 from windlass.ports.store import Cond
@@ -36,15 +37,25 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 class Who:
     """The caller: a name for the record, and what it may do."""
 
-    def __init__(self, name: str, *roles: str, user_id: str = "") -> None:
+    def __init__(self, name: str, *roles: str, user_id: str = "", workers: str = "") -> None:
         self.name = name
         self.role = next((role for role in _STRONGEST if role in roles), "nobody")
         self.user_id = user_id
         """Empty for a token, which is nobody's."""
+        self.workers = workers
+        """The worker it may act for, or `prefix*`; empty: any."""
         self._may = frozenset(grant for role in roles for grant in _GRANTS[role])
 
     def may(self, role: str) -> bool:
         return role in self._may
+
+    def check_worker(self, worker_id: str) -> str:
+        """The worker the caller acts for, or `Denied`."""
+        bound = self.workers
+        stem = bound.removesuffix("*")
+        if bound and worker_id != bound and not (stem != bound and worker_id.startswith(stem)):
+            raise Denied(f'token "{self.name}" is for worker "{bound}", not for "{worker_id}"')
+        return worker_id
 
 
 class Auth:
@@ -97,12 +108,17 @@ class Auth:
             raise Unauthorized(f'token "{found.name}" has expired; make a new one')
         if len(self._known) > 10_000:
             self._known.clear()
-        who = Who(found.name, found.role)
+        who = Who(found.name, found.role, workers=found.workers)
         self._known[hashed] = (now + _CACHE_MS, who)
         return who
 
     async def create(
-        self, name: str, role: str, expires_in_s: int | None, fingerprint: str = ""
+        self,
+        name: str,
+        role: str,
+        expires_in_s: int | None,
+        fingerprint: str = "",
+        workers: str = "",
     ) -> tuple[Token, str]:
         """Make a token; its text is shown this once. One for a certificate has no text."""
         if role not in ROLES:
@@ -111,6 +127,10 @@ class Auth:
             raise BadRequest("a token needs a name")
         if fingerprint and not _FINGERPRINT.fullmatch(fingerprint):
             raise BadRequest("a fingerprint is the SHA-256 of a certificate: 64 hex digits")
+        if workers and role != "worker":
+            raise BadRequest(f"only a token with the role worker is bound to one, not a {role}'s")
+        if workers:
+            check_id(workers.removesuffix("*"))
         text = "" if fingerprint else f"wl_{secrets.token_urlsafe(32)}"
         now = self._engine.store.now()
         token = Token(
@@ -118,6 +138,7 @@ class Auth:
             name=name,
             hash=certificate_key(fingerprint) if fingerprint else hash_of(text),
             role=role,
+            workers=workers,
             created_at=now,
             expires_at=now + expires_in_s * 1000 if expires_in_s else None,
         )

@@ -58,6 +58,16 @@ async def test_a_wrong_token_is_refused_with_its_code(server: LinkServer) -> Non
     assert code == 1011
 
 
+async def test_a_token_of_one_worker_does_not_speak_for_another(server: LinkServer) -> None:
+    body = {"name": "mine", "role": "worker", "workers": "hostile-*"}
+    made = (await server.http.post("/api/v1/tokens", json=body)).json()
+    stranger = worker_of(server, token=made["token"], name="innocent")
+    answers, _, _ = await first_words(stranger, hello(stranger))
+    assert answers[-1]["payload"]["code"] == "E.AUTH.INVALID_TOKEN"
+    async with connected(worker_of(server, token=made["token"], name="hostile-1")):
+        pass
+
+
 async def test_the_first_generation_hears_of_a_wrong_token_too(server: LinkServer) -> None:
     worker = worker_of(server, FirstGeneration, token="wrong")
     payload = {

@@ -1971,6 +1971,8 @@ export interface components {
             fingerprint: string;
             name: string;
             role: string;
+            /** @default  */
+            workers: string;
         };
         /** TokenMadeView */
         TokenMadeView: {
@@ -1994,6 +1996,7 @@ export interface components {
             name: string;
             revokedAt: number | null;
             role: string;
+            workers: string;
         };
         /**
          * UploadBody

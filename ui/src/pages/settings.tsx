@@ -145,7 +145,7 @@ function Tokens({ roles }: { roles: string[] }) {
         {tokens.data?.items.map((token) => (
           <li key={token.id} className="flex flex-wrap items-center gap-3 border-t border-line px-3 py-2 text-sm">
             <b>{token.name}</b>
-            <span className="rounded bg-sunk px-1.5 text-xs">{token.role}</span>
+            <span className="rounded bg-sunk px-1.5 text-xs">{token.workers ? `${token.role} ${token.workers}` : token.role}</span>
             <span className="mr-auto text-xs text-soft">
               <Time at={token.createdAt} />
               {token.expiresAt && (

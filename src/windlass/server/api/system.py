@@ -31,7 +31,7 @@ async def create_token(request: Request) -> Response:
     """Make a token; its text is shown this once."""
     body = await read_json(request, TokenBody)
     token, text = await auth_of(request).create(
-        body.name, body.role, body.expires_in_s, body.fingerprint
+        body.name, body.role, body.expires_in_s, body.fingerprint, body.workers
     )
     await note(request, "token.create", "token", token.id, name=token.name, role=token.role)
     return reply(TokenMadeView(id=token.id, token=text), 201)
@@ -45,6 +45,7 @@ async def list_tokens(request: Request) -> Response:
             id=row.id,
             name=row.name,
             role=row.role,
+            workers=row.workers,
             created_at=row.created_at,
             expires_at=row.expires_at,
             revoked_at=row.revoked_at,

@@ -25,7 +25,7 @@ from windlass.protocol.exchange import (
 from windlass.server.api.flows import engine_of
 from windlass.server.http import read_json, reply
 from windlass.server.push_urls import check_push_url
-from windlass.server.routes import Route
+from windlass.server.routes import Route, who
 from windlass.server.waiting import wait_for_work
 
 _WAIT_S_MAX = 60.0
@@ -37,6 +37,7 @@ async def register(request: Request) -> Response:
     """Add a worker, or take it back under its old id."""
     body = await read_json(request, Registration)
     engine = engine_of(request)
+    who(request).check_worker(body.id)
     if body.transport not in ("pull", "push"):
         raise BadRequest(f'transport "{body.transport}" is neither "pull" nor "push"')
     if body.transport == "push":
@@ -59,7 +60,7 @@ async def register(request: Request) -> Response:
 async def exchange(request: Request) -> Response:
     """Take results, renew leases and hand out attempts, in one commit where that can be."""
     body = await read_json(request, Exchange)
-    worker_id = request.path_params["id"]
+    worker_id = who(request).check_worker(request.path_params["id"])
     attempts = attempts_of(request)
     workers.check_services(body.services)
     known = await request.app.state.presence.seen(worker_id, body.load)
@@ -135,7 +136,7 @@ async def assigned(attempts: Attempts, row: Assignment) -> Assigned:
 
 async def leave(request: Request) -> Response:
     """A worker says goodbye; it gets no more work."""
-    worker_id = request.path_params["id"]
+    worker_id = who(request).check_worker(request.path_params["id"])
     if not await workers.leave(engine_of(request), worker_id):
         raise NotFound(f'no worker "{worker_id}"')
     request.app.state.presence.forget(worker_id)

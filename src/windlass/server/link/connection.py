@@ -139,7 +139,7 @@ class Connection:
                 session.arrived(event)
 
     async def _check(self, handshake: m.Handshake) -> None:
-        await self._authenticate(handshake.auth)
+        await self._authenticate(handshake)
         try:
             check_id(handshake.worker.name)
         except BadRequest as error:
@@ -147,22 +147,23 @@ class Connection:
         instance = handshake.worker.worker_instance_id or self._plane.new_id()
         self._link.welcome(self._plane.clock(), instance)
 
-    async def _authenticate(self, auth: m.AuthField) -> None:
+    async def _authenticate(self, handshake: m.Handshake) -> None:
         if not self._auth.required:
             return
+        auth, name = handshake.auth, handshake.worker.name
         if auth.mode == "mtls":
             shown = self._websocket.scope.get("state", {}).get("peer_fingerprint", "")
             if not shown:
                 text = "no client certificate came with the connection"
                 raise Refused(codes.MTLS_REQUIRED, text, fatal=True)
-            await self._allow(lambda: self._auth.who_shows(shown))
+            await self._allow(name, lambda: self._auth.who_shows(shown))
             return
         if not auth.token:
             raise Refused(codes.MISSING_TOKEN, "the handshake has no token", fatal=True)
         token = auth.token
-        await self._allow(lambda: self._auth.who(token))
+        await self._allow(name, lambda: self._auth.who(token))
 
-    async def _allow(self, proof: Callable[[], Awaitable[Who]]) -> None:
+    async def _allow(self, name: str, proof: Callable[[], Awaitable[Who]]) -> None:
         self._proof = proof
         try:
             who = await proof()
@@ -173,6 +174,10 @@ class Connection:
         if not who.may("worker"):
             text = f"this needs the worker role; the token is a {who.role}'s"
             raise Refused(codes.INVALID_TOKEN, text, fatal=True)
+        try:
+            who.check_worker(name)
+        except Denied as error:
+            raise Refused(codes.INVALID_TOKEN, str(error), fatal=True) from error
 
     async def _register(self, register: m.Register) -> None:
         try:

@@ -3,6 +3,8 @@
 
 alter table versions add column locked text;
 
+alter table api_tokens add column workers text not null default '';
+
 create table bindings (
     run_id {id} not null,
     package {id} not null,

@@ -19,7 +19,7 @@ from windlass.protocol.workers_api import AnnouncedView
 from windlass.server.api.flows import engine_of
 from windlass.server.compat.pocketflow.names import read_fields
 from windlass.server.http import reply
-from windlass.server.routes import Route
+from windlass.server.routes import Route, who
 
 _LINK = "/ws/worker"
 _FOREIGN = frozenset({"url", "services"})
@@ -65,7 +65,7 @@ async def announce(request: Request, fields: Fields) -> Response:
     }
     row = await workers.register_link(
         engine_of(request),
-        worker_id_in(fields),
+        who(request).check_worker(worker_id_in(fields)),
         packages=[f"{p['name']}@{p['version']}" for p in packages if p["status"] == "installed"],
         capacity=capabilities["concurrency"]["max_parallel"],
         meta=msgspec.json.encode(meta).decode(),
@@ -74,7 +74,7 @@ async def announce(request: Request, fields: Fields) -> Response:
 
 
 async def beat(request: Request, fields: Fields) -> Response:
-    worker_id = worker_id_in(fields)
+    worker_id = who(request).check_worker(worker_id_in(fields))
     status, metrics = fields.get("status"), fields.get("metrics")
     healthy = fields.get("healthy")
     if healthy is None:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from windlass.engine.attempts import Attempts
 from windlass.engine.workers import check_services
 from windlass.model.assignment import Assignment
-from windlass.model.errors import BadRequest, NotFound, StaleLease
+from windlass.model.errors import BadRequest, Denied, NotFound, StaleLease
 from windlass.model.rows import Failure
 from windlass.model.values import is_list, is_object
 from windlass.server.api.workers import attempts_of
@@ -25,6 +25,7 @@ from windlass.server.compat.pocketflow.names import (
     text_field,
 )
 from windlass.server.http import reply
+from windlass.server.routes import who
 from windlass.server.waiting import wait_for_work
 
 _WAIT_MS = 2_000
@@ -35,7 +36,7 @@ _BATCH_MAX = 500
 async def poll(request: Request) -> Response:
     """Wait for work. `max` asks for a batch (an object with `tasks`), `wait_ms` for patience."""
     fields = await read_fields(request)
-    worker_id = text_field(fields, "worker_id", required=True)
+    worker_id = who(request).check_worker(text_field(fields, "worker_id", required=True))
     services = list_field(fields, "services")
     check_services(services)
     await request.app.state.presence.seen(worker_id)
@@ -82,25 +83,28 @@ async def complete(request: Request) -> Response:
     fields = await read_fields(request)
     items = fields.get("items")
     if items is None:
-        await complete_one(attempts_of(request), fields)
+        await complete_one(request, fields)
         return reply(OK)
     if not is_list(items) or not all(is_object(item) for item in items):
         raise BadRequest("items must be a list of completions")
     answers: list[dict[str, str]] = []
     for item in items:
         try:
-            await complete_one(attempts_of(request), spelled_alike(item))
+            await complete_one(request, spelled_alike(item))
             answers.append(OK)
-        except (StaleLease, NotFound) as error:
+        except (StaleLease, NotFound, Denied) as error:
             answers.append({"error": str(error)})
     return reply({"items": answers})
 
 
-async def complete_one(attempts: Attempts, fields: dict[str, Any]) -> None:
+async def complete_one(request: Request, fields: dict[str, Any]) -> None:
+    attempts = attempts_of(request)
     attempt_id = bare(text_field(fields, "queue_id", required=True), "q")
     token = text_field(fields, "token")
     if token:
         await attempts.check_token(attempt_id, token)
+    elif who(request).workers:
+        raise Denied("send the token that came with the task; only its holder has that")
     error = fields.get("error")
     if error is None or error == "":
         output = msgspec.json.encode(fields.get("result")).decode()
@@ -135,7 +139,7 @@ async def heartbeat(request: Request) -> Response:
     if token and len(ids) == 1:
         await attempts.check_token(ids[0], token)
     if worker_id := text_field(fields, "worker_id"):
-        await request.app.state.presence.seen(worker_id)
+        await request.app.state.presence.seen(who(request).check_worker(worker_id))
     held = await attempts.renew(ids)
     lost = [f"q-{attempt}" for attempt in ids if attempt not in held]
     if lost and len(ids) == 1:

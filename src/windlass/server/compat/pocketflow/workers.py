@@ -22,6 +22,7 @@ from windlass.server.compat.pocketflow.names import (
 )
 from windlass.server.http import reply
 from windlass.server.push_urls import check_push_url
+from windlass.server.routes import who
 
 _TRANSPORTS = {"": "push", "http": "push", "async": "pull", "local": "local"}
 _TYPES = {"push": "http", "pull": "async"}
@@ -40,7 +41,7 @@ async def register(request: Request) -> Response:
         check_push_url(url, request.app.state.push_allow)
     await workers.register(
         engine_of(request),
-        text_field(fields, "ID", required=True),
+        who(request).check_worker(text_field(fields, "ID", required=True)),
         transport=_TRANSPORTS[kind],
         url=url,
         services=list_field(fields, "Services"),
@@ -55,7 +56,7 @@ async def heartbeat(request: Request) -> Response:
     fields = await read_fields(request)
     if astraflow.is_heartbeat(fields):
         return await astraflow.beat(request, fields)
-    worker_id = text_field(fields, "ID", required=True)
+    worker_id = who(request).check_worker(text_field(fields, "ID", required=True))
     if not await workers.heartbeat(engine_of(request), worker_id, number_field(fields, "Load")):
         raise NotFound(f'unknown worker "{worker_id}"; register again')
     return reply(OK)
