@@ -69,10 +69,12 @@ class Plan(msgspec.Struct, frozen=True):
 def plan_for(seed: int) -> Plan:
     rng = random.Random(f"{seed}:plan")
     share = rng.choice((0.0, 0.3, 0.6, 0.8, 1.0))
+    # A fleet of one kind, too: only workers on the link take over from each other.
+    kinds = rng.choice((WORKERS, WORKERS, ("link",)))
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
-        workers=tuple(rng.choice(WORKERS) for _ in range(rng.choice((1, 2, 2, 3)))),
+        workers=tuple(rng.choice(kinds) for _ in range(rng.choice((1, 2, 2, 3)))),
         runs=rng.choice((1, 2, 4, 6, 8)),
         trouble_s=rng.choice((5.0, 10.0, 20.0)),
         faults=frozenset(fault for fault in FAULTS if rng.random() < share),

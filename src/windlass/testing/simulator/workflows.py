@@ -48,7 +48,8 @@ def _node(rng: random.Random, id_: str) -> Body:
         node["timeoutMs"] = rng.choice((100, 600, 3000))
     if rng.random() < 0.2:
         mode = rng.choice(("sticky", "preferred"))
-        node["affinity"] = {"key": f"k{rng.randrange(2)}", "mode": mode, "ttlMs": 5_000}
+        ttl_ms = rng.choice((5_000, 600_000))
+        node["affinity"] = {"key": f"k{rng.randrange(2)}", "mode": mode, "ttlMs": ttl_ms}
     return node
 
 
