@@ -347,6 +347,8 @@ class LogChunk(Row, frozen=True, kw_only=True):
 
     TABLE = "log_chunks"
     KEY = ("attempt_id", "number")
+    # Nobody can tell whether a write without an event was committed, so it is written again.
+    UPSERT = True
     attempt_id: str
     number: int
     run_id: str

@@ -18,7 +18,14 @@ from windlass.protocol.link.envelope import (
     decode,
     payload_of,
 )
-from windlass.protocol.link.server import Arrived, Delivered, Hello, Registered, ServerLink
+from windlass.protocol.link.server import (
+    Arrived,
+    Delivered,
+    Garbled,
+    Hello,
+    Registered,
+    ServerLink,
+)
 from windlass.protocol.link.tokens import TTL_S, make_token, read_token
 from windlass.protocol.link.worker import Ordered, Ready, Turned, WorkerLink
 
@@ -132,6 +139,65 @@ def test_a_result_is_proof_that_its_dispatch_arrived() -> None:
     server.channel.answered("d")
     assert server.channel.tick(10) == []
     assert server.take(10) == []
+
+
+def said(worker: WorkerLink, type_: str, payload: Json, **more: Any) -> bytes:
+    """A frame as some other worker would write it."""
+    envelope = {
+        "type": type_,
+        "id": "by-hand",
+        "ts": "",
+        "tenant": "default",
+        "sender": {"role": "worker", "id": "w"},
+        "payload": payload,
+        **more,
+    }
+    return json.dumps(envelope).encode()
+
+
+def outcome(**more: Any) -> Json:
+    return {"run_id": "r", "task_id": "t@1", "status": "SUCCEEDED", "result": {}, **more}
+
+
+def test_artifacts_may_be_spelled_as_the_early_sample_spells_them() -> None:
+    worker, server = pair(Generation.SECOND)
+    artifact = {"resourceId": "res-1", "workerName": "w", "type": "page", "sizeBytes": 5}
+    frame = said(worker, "biz.exec.result", outcome(artifacts=[artifact]), session_seq=1)
+    (event,) = server.receive(frame, 0)
+    assert isinstance(event, Arrived)
+    assert isinstance(event.message, m.Result)
+    assert event.message.artifacts is not None
+    assert event.message.artifacts[0].resource_id == "res-1"
+    assert event.message.artifacts[0].size_bytes == 5
+
+
+def test_a_result_that_cannot_be_read_still_says_whose_it_is() -> None:
+    worker, server = pair(Generation.SECOND)
+    frame = said(worker, "biz.exec.result", outcome(status="GREAT"), session_seq=1)
+    (event,) = server.receive(frame, 0)
+    assert isinstance(event, Garbled)
+    assert (event.run_id, event.task_id) == ("r", "t@1")
+    frame = said(worker, "biz.exec.feedback", {"run_id": 7}, session_seq=2)
+    assert server.receive(frame, 0) == []
+
+
+def test_no_more_is_sent_at_once_than_the_other_end_takes() -> None:
+    worker, server = pair(Generation.SECOND)
+    server.receive(said(worker, "control.ack", {"recv_window": 1}), 0)
+    for number in range(3):
+        server.send(dispatch(f"t@{number}"), 0)
+    assert len(server.take(0)) == 1
+    server.receive(said(worker, "control.ack", {"ack_seq": 1, "recv_window": 8}), 0)
+    assert len(server.take(0)) == 2
+
+
+def test_a_handshake_that_is_sent_again_is_acknowledged_again() -> None:
+    worker, server = pair(Generation.SECOND)
+    payload = msgspec.to_builtins(handshake(Generation.SECOND))
+    frame = said(worker, "control.handshake", payload, ack={"request": True})
+    assert server.receive(frame, 0) == []
+    (answer,) = server.take(0)
+    assert json.loads(answer)["payload"]["ok"] is True
 
 
 def test_a_resumed_session_gets_again_what_it_did_not_see_and_nothing_twice() -> None:

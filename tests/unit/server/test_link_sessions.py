@@ -8,19 +8,20 @@ import msgspec
 import pytest
 
 from windlass.engine import workers
-from windlass.engine.attempts import Attempts
+from windlass.engine.attempts import Attempts, WaitingDemand
 from windlass.engine.handlers import Handlers
 from windlass.model.assignment import Assignment, Called
 from windlass.model.errors import BadRequest, Unavailable
-from windlass.model.rows import LogChunk, Worker
+from windlass.model.rows import Failure, LogChunk, Worker
 from windlass.model.states import TaskState
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.channel import Heard
 from windlass.protocol.link.envelope import Envelope, Generation, Sender
-from windlass.protocol.link.server import Arrived, LinkState, ServerLink
+from windlass.protocol.link.server import Arrived, Garbled, LinkState, ServerLink
 from windlass.server.auth import Auth
 from windlass.server.link import connection
+from windlass.server.link.dispatching import Dispatching
 from windlass.server.link.held import Held
 from windlass.server.link.outcomes import dispatch_of
 from windlass.server.link.plane import LinkPlane
@@ -256,10 +257,8 @@ class Silent:
         self.closed = reason
 
 
-async def test_whoever_sends_no_proper_handshake_is_not_kept_for_ever(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "HELLO_S", 0.02)
+async def closed_after(bench: Bench, payload: dict[str, Any]) -> str:
+    """Why the server closes on somebody who says one thing and then nothing."""
     frame = msgspec.json.encode(
         {
             "type": "control.handshake",
@@ -267,14 +266,27 @@ async def test_whoever_sends_no_proper_handshake_is_not_kept_for_ever(
             "ts": "",
             "tenant": "default",
             "sender": {"role": "worker", "id": "w"},
-            "payload": {},
+            "payload": payload,
         }
     )
     socket = Silent(frame.decode())
-    auth = Auth(bench.engine, required=True)
+    auth = Auth(bench.engine, required=False)
     async with asyncio.timeout(5):
         await connection.Connection(bench.plane, auth, socket).run()  # type: ignore[arg-type]
-    assert socket.closed == "handshake required"
+    return socket.closed
+
+
+async def test_a_handshake_that_makes_no_sense_is_answered_at_once(bench: Bench) -> None:
+    assert "missing required field" in await closed_after(bench, {})
+
+
+async def test_whoever_does_not_register_is_not_kept_for_ever(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "HELLO_S", 0.02)
+    worker = {"worker_name": "w", "version": "1", "hostname": "h"}
+    handshake = {"protocol": 1, "auth": {"mode": "token"}, "worker": worker}
+    assert await closed_after(bench, handshake) == "registration required"
 
 
 # Results
@@ -294,6 +306,130 @@ async def test_a_result_we_fail_on_is_still_answered(
     session.arrived(arrived(result()))
     await reported(session)
     assert told == [codes.INTERNAL]
+
+
+async def test_a_result_told_twice_is_answered_once_it_is_committed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    told, committed = settlements(session, monkeypatch), asyncio.Event()
+
+    async def slow(*_: Any, **__: Any) -> str:
+        await committed.wait()
+        return "accepted"
+
+    monkeypatch.setattr(bench.plane.attempts, "succeeded", slow)
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    session.arrived(arrived(result()))
+    session.arrived(arrived(result()))
+    await asyncio.sleep(0.01)
+    assert told == []
+    committed.set()
+    await reported(session)
+    assert told == ["", ""]
+    session.arrived(arrived(result()))
+    assert told == ["", "", ""]
+
+
+async def test_a_result_that_cannot_be_read_fails_its_task_for_good(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    told, failed = settlements(session, monkeypatch), failures(bench, monkeypatch)
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    session.garbled(Garbled(arrived(None).heard, "other", "a@1", "nonsense"))
+    assert list(session.held) == ["a@1"]
+    session.garbled(Garbled(arrived(None).heard, "r", "a@1", "nonsense"))
+    await reported(session)
+    assert [(failure.kind, failure.message) for failure in failed] == [
+        ("fatal", "its result cannot be read: nonsense")
+    ]
+    assert told == [codes.INVALID, codes.INVALID]
+
+
+def failures(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[Failure]:
+    """The failures that are reported from now on."""
+    found: list[Failure] = []
+
+    async def failed(_: str, failure: Failure) -> str:
+        found.append(failure)
+        return "accepted"
+
+    monkeypatch.setattr(bench.plane.attempts, "failed", failed)
+    return found
+
+
+async def test_a_result_that_cannot_be_kept_fails_its_task_for_good(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    told, failed = settlements(session, monkeypatch), failures(bench, monkeypatch)
+
+    async def refused(*_: Any, **__: Any) -> str:
+        raise BadRequest("no such number")
+
+    monkeypatch.setattr(bench.plane.attempts, "succeeded", refused)
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    session.arrived(arrived(result()))
+    await reported(session)
+    assert [failure.kind for failure in failed] == ["fatal"]
+    assert told == [codes.INVALID]
+
+
+async def test_an_error_about_another_run_changes_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    told = settlements(session, monkeypatch)
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    context = m.ErrorContext(details={"task_id": "a@1", "run_id": "other"})
+    session.arrived(arrived(m.CommandError(code="E.X", message="no", context=context)))
+    assert (list(session.held), told) == (["a@1"], [codes.RESULT_STALE])
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ('{"a":' * 198 + "1" + "}" * 198, "nested too deep"),
+        (f'{{"a":"{"x" * 1024 * 1024}"}}', "cannot fetch them"),
+    ],
+    ids=["deep", "large"],
+)
+async def test_what_no_frame_can_carry_fails_instead_of_breaking_one_link_after_another(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, given: str, reason: str
+) -> None:
+    session = await bench.session()
+    failed = failures(bench, monkeypatch)
+    Dispatching(session).begin(assignment(input=given))
+    await reported(session)
+    assert [failure.kind for failure in failed] == ["fatal"]
+    assert reason in failed[0].message
+    assert session.link.take(0) == []
+
+
+def assignment(task_id: str = "t", number: int = 1, **more: Any) -> Assignment:
+    fields = {"input": "null", "params": "{}", "lease_until": 0, "claimed_at": 0, **more}
+    return Assignment(
+        attempt_id=f"{task_id}@{number}",
+        run_id="r",
+        task_id=task_id,
+        node="map",
+        number=number,
+        queue="pull:shout",
+        **fields,
+    )
+
+
+async def test_what_a_run_left_is_released_when_the_worker_is_back(bench: Bench) -> None:
+    session = await bench.session()
+    session.link.features = frozenset({"resource.release"})
+    session.hold(Held("a@1", "r", "kind", 0))
+    session.disconnected()
+    session.run_ended("r")
+    session.wake = lambda: None
+    session.resumed()
+    (frame,) = session.link.take(0)
+    assert msgspec.json.decode(frame)["payload"]["scope"] == "r"
 
 
 async def test_a_log_that_cannot_be_kept_holds_up_nobodys_result(
@@ -366,28 +502,17 @@ async def test_demand_with_limits_is_changed_rather_than_withdrawn(bench: Bench)
     bench.engine.handlers.learn("kit@0", ["a"])
     session = await bench.session(registration("kit", limits={"a": 1}))
     session.ask()
-    waiting = session._waiting
+    waiting = session.asking.waiting
     session.held["x@1"] = Held("x@1", "r", "a", 0)
     session.ask()
-    assert session._waiting is waiting
+    assert session.asking.waiting is waiting
+    assert isinstance(waiting, WaitingDemand)
     assert (waiting._demand.slots, waiting._demand.caps) == (3, {"kit@0:a": 0})
 
 
 async def test_branches_of_one_node_may_run_side_by_side_on_a_worker() -> None:
     def key(task_id: str, number: int = 1) -> str | None:
-        given = Assignment(
-            attempt_id=f"{task_id}@{number}",
-            run_id="r",
-            task_id=task_id,
-            node="map",
-            number=number,
-            queue="pull:shout",
-            input="null",
-            params="{}",
-            lease_until=0,
-            claimed_at=0,
-        )
-        return dispatch_of(given, Generation.SECOND).concurrency_key
+        return dispatch_of(assignment(task_id, number), Generation.SECOND).concurrency_key
 
     assert key("r~map.1~0") != key("r~map.1~1")
     assert key("r~map.1~0") == key("r~map.1~0", 2)
@@ -415,7 +540,9 @@ async def test_a_middleware_that_goes_on_takes_its_slot_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = await answered(bench, monkeypatch, "{}")
-    assert session._waiting._demand.slots == 0
+    waiting = session.asking.waiting
+    assert isinstance(waiting, WaitingDemand)
+    assert waiting._demand.slots == 0
 
 
 async def test_an_answer_too_large_for_a_frame_is_an_error_instead(

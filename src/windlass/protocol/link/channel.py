@@ -70,6 +70,7 @@ class Channel:
         self.me = Sender(role, sender_id)
         self.inbound: Inbound[Envelope] = Inbound(window)
         self.outbound: Outbound[Sent] = Outbound(window)
+        self._window = window
         self._retry = retry or Retry()
         self._by_id: dict[str, Sent] = {}
         self._count = 0
@@ -195,6 +196,8 @@ class Channel:
             done.append(sent)
         done += self.outbound.acknowledge(ack.ack_seq, ack.ack_bitmap)
         if self.generation is Generation.SECOND:
+            if ack.recv_window is not None:
+                self.outbound.size = min(self._window, ack.recv_window)
             self._admit(now)
         return [id_ for sent in done if self._by_id.pop(id_ := sent.envelope.id, None)]
 

@@ -1,12 +1,13 @@
 """Envelopes: one JSON object per frame, and the two generations' names for the same messages."""
 
+import re
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Literal, TypeVar
 
 import msgspec
 
-from windlass.model.values import DEPTH_MAX, depth_of
+from windlass.model.values import DEPTH_MAX, depth_of, is_list, is_object
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 
@@ -97,13 +98,14 @@ NAMES: dict[type[m.Message], Name] = {
     m.Rebind: Name("cmd.rebind", "control.rebind"),
     m.ReleaseResources: Name("resource.release", "biz.resource.release"),
 }
-FEATURES: dict[type[m.Message], str] = {
-    m.Drain: "drain",
-    m.Cancel: "exec.cancel",
-    m.Rebind: "rebind",
-    m.ReleaseResources: "resource.release",
+FEATURES: dict[type[m.Message], Name] = {
+    m.Drain: Name("drain", ""),
+    m.Cancel: Name("exec.cancel", "exec.cancel"),
+    m.Rebind: Name("rebind", "rebind"),
+    m.ReleaseResources: Name("resource.release", "resource.release"),
 }
-"""Frames beyond the published wire, and the feature a worker must advertise to be sent one."""
+"""Frames beyond the published wire, and the feature a worker must advertise to be sent one; ""
+where its generation knows the frame."""
 
 TYPES: dict[str, type[m.Message]] = {
     name: message
@@ -121,6 +123,7 @@ _GENERATIONS: dict[str, Generation] = {"error": Generation.FIRST} | {
     if name
 }
 
+_CAPITAL = re.compile("([A-Z])")
 _decoder = msgspec.json.Decoder(Envelope)
 _payloads: dict[type[m.Message], msgspec.json.Decoder[m.Message]] = {
     message: msgspec.json.Decoder(message) for message in NAMES
@@ -146,6 +149,12 @@ def decode(frame: str | bytes) -> Envelope:
     return envelope
 
 
+def feature_of(message: type[m.Message], generation: Generation) -> str:
+    """The feature a worker must advertise to be sent such a frame; "" if all of them know it."""
+    names = FEATURES.get(message)
+    return "" if names is None else names.of(generation)
+
+
 def generation_of(type_: str) -> Generation | None:
     return _GENERATIONS.get(type_)
 
@@ -157,10 +166,50 @@ def payload_of(envelope: Envelope) -> m.Message:
         text = f'no frame is called "{envelope.type}"'
         raise Refused(codes.UNKNOWN, text, frame_id=envelope.id)
     try:
-        return _payloads[message].decode(envelope.payload)
+        return _decode(message, envelope.payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         text = f"{envelope.type}: {error}"
         raise Refused(codes.INVALID, text, frame_id=envelope.id) from error
+
+
+def _decode(message: type[m.Message], payload: msgspec.Raw) -> m.Message:
+    try:
+        return _payloads[message].decode(payload)
+    except msgspec.ValidationError:
+        if message is not m.Result:
+            raise
+        # A published sample spells artifacts otherwise than the schema does.
+        fields = msgspec.json.decode(payload, type=dict[str, msgspec.Raw])
+        artifacts = msgspec.json.decode(fields.get("artifacts", b"null"))
+        if not is_list(artifacts):
+            raise
+        fields["artifacts"] = msgspec.Raw(encode([spelled_by_schema(item) for item in artifacts]))
+        return _payloads[message].decode(encode(fields))
+
+
+def spelled_by_schema(item: object) -> object:
+    """An object whose names are in snake case."""
+    if not is_object(item):
+        return item
+    return {_CAPITAL.sub(r"_\1", name).lower(): value for name, value in item.items()}
+
+
+class Named(msgspec.Struct):
+    """The task a frame is about, whatever else it says."""
+
+    run_id: str = ""
+    task_id: str = ""
+
+
+def task_named(envelope: Envelope) -> Named | None:
+    """The task whose end a frame tells of, if it tells of one at all."""
+    if TYPES.get(envelope.type) not in (m.Result, m.CommandError):
+        return None
+    try:
+        found = msgspec.json.decode(envelope.payload, type=Named)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        found = Named()
+    return found if found.task_id or envelope.corr else None
 
 
 def timestamp(now: float) -> str:

@@ -23,7 +23,8 @@ class Message(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, kw
 
 
 class AuthField(Message):
-    mode: Literal["token", "mtls"]
+    mode: str
+    """`token` or `mtls`; anything else is answered with a code of its own."""
     token: str | None = None
     fingerprint: str | None = None
 
@@ -222,9 +223,16 @@ class CommandError(Message):
     context: ErrorContext | None = None
 
     @property
+    def run_id(self) -> str:
+        return self._detail("run_id")
+
+    @property
     def task_id(self) -> str:
+        return self._detail("task_id")
+
+    def _detail(self, name: str) -> str:
         details = self.context.details if self.context is not None else None
-        found = (details or {}).get("task_id")
+        found = (details or {}).get(name)
         return found if isinstance(found, str) else ""
 
 

@@ -20,6 +20,7 @@ from windlass.protocol.link.envelope import (
     decode,
     generation_of,
     payload_of,
+    task_named,
 )
 
 SCHEDULER_ID = "scheduler-control"
@@ -70,6 +71,15 @@ class Arrived(msgspec.Struct):
     message: m.Result | m.CommandError | m.Feedback | m.PkgEvent | m.NextRequest
 
 
+class Garbled(msgspec.Struct):
+    """The end of a task, told in a frame that cannot be read; `settle` it like what arrives."""
+
+    heard: Heard
+    run_id: str
+    task_id: str
+    reason: str
+
+
 class Delivered(msgspec.Struct):
     """A frame of ours was acknowledged, or refused (`ok` false)."""
 
@@ -77,7 +87,7 @@ class Delivered(msgspec.Struct):
     ok: bool = True
 
 
-Event = Hello | Registered | Resuming | Beat | Arrived | Delivered
+Event = Hello | Registered | Resuming | Beat | Arrived | Garbled | Delivered
 _BUSINESS = (m.Result, m.CommandError, m.Feedback, m.PkgEvent, m.NextRequest)
 
 
@@ -130,18 +140,31 @@ class ServerLink:
             except Refused as refusal:
                 if refusal.fatal:
                     raise
-                self._turn_down(refusal, now, heard)
+                events += self._not_read(refusal, heard, now)
         return events
 
+    def _not_read(self, refusal: Refused, heard: Heard, now: float) -> list[Event]:
+        """A frame that makes no sense changes nothing, unless it was the end of a task: that task
+        is not in the worker's hands any more, and nobody would ever hear of it again."""
+        task = task_named(heard.envelope) if self.state is LinkState.READY else None
+        if task is None:
+            self._turn_down(refusal, now, heard)
+            return []
+        return [Garbled(heard, task.run_id, task.task_id, refusal.reason)]
+
     def _first(self, envelope: Envelope, now: float) -> list[Event]:
-        message = payload_of(envelope) if generation_of(envelope.type) else None
-        if not isinstance(message, m.Handshake | m.Resume):
-            raise Refused(codes.HANDSHAKE_REQUIRED, "handshake required", fatal=True)
         generation = generation_of(envelope.type)
-        assert generation is not None
+        if generation is None:
+            raise Refused(codes.HANDSHAKE_REQUIRED, "handshake required", fatal=True)
         self.generation = generation
         self.channel = self._new_channel(generation)
         self._opening = Heard(envelope)
+        try:
+            message = payload_of(envelope)
+        except Refused as refusal:
+            raise Refused(refusal.code, refusal.reason, fatal=True) from refusal
+        if not isinstance(message, m.Handshake | m.Resume):
+            raise Refused(codes.HANDSHAKE_REQUIRED, "handshake required", fatal=True)
         if envelope.sender.role != "worker":
             raise Refused(codes.UNAUTHENTICATED, "only workers connect here", fatal=True)
         if envelope.tenant != self.tenant:
@@ -185,6 +208,10 @@ class ServerLink:
             case m.Heartbeat():
                 self.channel.settle(heard, now)
                 return [Beat(message)]
+            case m.Handshake() if message == self.handshake:
+                # Our answer was lost; it is not a second worker.
+                self.channel.settle(heard, now)
+                return []
             case _ if isinstance(message, _BUSINESS):
                 if self.state is not LinkState.READY:
                     raise Refused(codes.SESSION_NOT_REGISTERED, "register first", fatal=True)
@@ -276,7 +303,9 @@ class ServerLink:
             sequenced=sequenced,
         )
 
-    def settle(self, arrived: Arrived, now: float, *, code: str = "", reason: str = "") -> None:
+    def settle(
+        self, arrived: Arrived | Garbled, now: float, *, code: str = "", reason: str = ""
+    ) -> None:
         """Acknowledge what is durable now, or (with a code) what was refused for good."""
         info = {"code": code, "message": reason} if code else None
         self.channel.settle(arrived.heard, now, ok=not code, info=info)

@@ -16,6 +16,7 @@ from windlass.protocol.link.server import (
     Beat,
     Delivered,
     Event,
+    Garbled,
     Hello,
     LinkState,
     Registered,
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 
 CLOSE_CODE = 1011
 HELLO_S = 10.0
-"""How long a new connection may take to say who it is."""
+"""How long a new connection may take to say who it is and what it can do."""
 
 
 async def worker_link(websocket: WebSocket) -> None:
@@ -92,13 +93,14 @@ class Connection:
     async def _reading(self) -> None:
         try:
             async with asyncio.timeout(HELLO_S) as patience:
-                while self._link.state is LinkState.NEW:
+                while self._link.state not in (LinkState.READY, LinkState.CLOSED):
                     await self._receive()
                 patience.reschedule(None)
                 while self._link.state is not LinkState.CLOSED:
                     await self._receive()
         except TimeoutError:
-            self._reason = "handshake required"
+            new = self._link.state is LinkState.NEW
+            self._reason = "handshake required" if new else "registration required"
         except Refused as refusal:
             self._reason = refusal.reason
             log.info("link of %s refused: %s", self._link.worker or "somebody", refusal)
@@ -137,6 +139,9 @@ class Connection:
             case Arrived():
                 assert session is not None
                 session.arrived(event)
+            case Garbled():
+                assert session is not None
+                session.garbled(event)
 
     async def _check(self, handshake: m.Handshake) -> None:
         await self._authenticate(handshake)
@@ -151,6 +156,9 @@ class Connection:
         if not self._auth.required:
             return
         auth, name = handshake.auth, handshake.worker.name
+        if auth.mode not in ("token", "mtls"):
+            text = f'there is no way "{auth.mode}" to say who one is; there are token and mtls'
+            raise Refused(codes.MODE_UNSUPPORTED, text, fatal=True)
         if auth.mode == "mtls":
             shown = self._websocket.scope.get("state", {}).get("peer_fingerprint", "")
             if not shown:
@@ -201,6 +209,9 @@ class Connection:
             accept = await self._plane.accept(session, resumed=True)
         except Unavailable as error:
             raise Refused(codes.INTERNAL, str(error), fatal=True) from error
+        if self._plane.sessions.get(session.worker_id) is not session:
+            # It was taken over or given up while we asked.
+            raise Refused(codes.SESSION_UNKNOWN, "Unknown session", fatal=True)
         older = session.link
         wake = session.wake
         channel = older.channel

@@ -7,16 +7,24 @@ import msgspec
 from windlass.model.assignment import Assignment
 from windlass.model.resources import resources_in
 from windlass.model.rows import Artifact, Failure, Json
+from windlass.model.values import is_list, is_object
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import Generation
+from windlass.protocol.link.envelope import Generation, spelled_by_schema
 
 SERVICES_PACKAGE = "windlass.services"
 """What plain services are called on a wire that knows only packages."""
 BUSY_RETRY_MS = 1_000
+_PAUSE_MS_MAX = 30 * 24 * 3600 * 1000
 _FATAL = frozenset({codes.RESOURCE_MISSING, codes.INVALID, codes.RESULT_TOO_LARGE})
 _ELSEWHERE = frozenset(
-    {codes.UNKNOWN, codes.PKG_INVALID, codes.PKG_PERMISSION, codes.SESSION_STALE_BINDING}
+    {
+        codes.UNKNOWN,
+        codes.PKG_INVALID,
+        codes.PKG_PERMISSION,
+        codes.SESSION_STALE_BINDING,
+        codes.DISPATCH_UNAVAILABLE,
+    }
 )
 """The worker cannot do it, another may."""
 
@@ -31,6 +39,8 @@ def dispatch_of(assignment: Assignment, generation: Generation) -> m.Dispatch:
     chain = assignment.chain
     if chain is not None and chain.index == len(chain.middlewares):
         node = chain.host
+    if generation is Generation.FIRST:
+        chain = None  # which its frames do not know
     return m.Dispatch(
         run_id=assignment.run_id,
         task_id=assignment.attempt_id,
@@ -86,7 +96,11 @@ def failure_of(result: m.Result) -> Failure:
         return Failure("cancelled", text, code=codes.RUNNER_CANCELLED)
     if error is None:
         return Failure("failed", "the handler failed without a reason", code=codes.RUNNER_FAILURE)
-    return failure_of_code(error.code, error.message)
+    failure = failure_of_code(error.code, error.message)
+    pause = (result.metadata or {}).get("retry_after_ms")
+    if isinstance(pause, int) and 0 <= pause <= _PAUSE_MS_MAX:
+        failure = msgspec.structs.replace(failure, retry_after_ms=pause)
+    return failure
 
 
 def failure_of_code(code: str, message: str) -> Failure:
@@ -100,15 +114,16 @@ def failure_of_code(code: str, message: str) -> Failure:
     return Failure("timeout" if code == codes.TIMEOUT else "failed", message, code=code)
 
 
-def artifacts_of(
-    attempt_id: str, run_id: str, worker_id: str, found: list[m.Artifact] | None, now: int
-) -> list[Artifact]:
+def artifacts_of(result: m.Result, worker_id: str, now: int) -> list[Artifact]:
+    """What a task made and its worker keeps. It is named beside the result, or inside it as an
+    early sample has it; whose it is, is not for the worker to say."""
+    named = {item.resource_id: item for item in [*_inside(result), *(result.artifacts or ())]}
     return [
         Artifact(
-            attempt_id=attempt_id,
+            attempt_id=result.task_id,
             resource_id=item.resource_id,
-            run_id=run_id,
-            worker_id=item.worker_id or item.worker_name or worker_id,
+            run_id=result.run_id,
+            worker_id=worker_id,
             type=item.type,
             size_bytes=item.size_bytes,
             inline=int(bool(item.inline)),
@@ -116,8 +131,22 @@ def artifacts_of(
             metadata=msgspec.json.encode(item.metadata or {}).decode(),
             created_at=now,
         )
-        for item in found or ()
+        for item in named.values()
     ]
+
+
+def _inside(result: m.Result) -> list[m.Artifact]:
+    if b'"artifacts"' not in bytes(result.result):
+        return []
+    found = msgspec.json.decode(result.result)
+    items = found.get("artifacts") if is_object(found) else None
+    artifacts: list[m.Artifact] = []
+    for item in items if is_list(items) else ():
+        try:
+            artifacts.append(msgspec.convert(spelled_by_schema(item), m.Artifact))
+        except msgspec.ValidationError:
+            continue  # a result may have a list of that name for reasons of its own
+    return artifacts
 
 
 def iso(unix_ms: int) -> str:

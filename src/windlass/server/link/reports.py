@@ -5,17 +5,29 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from windlass.model.errors import NotFound, StaleLease, Unavailable, WindlassError
+import msgspec
+
+from windlass.model.errors import BadRequest, NotFound, StaleLease, Unavailable, WindlassError
 from windlass.model.rows import Failure
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.server import Arrived
+from windlass.protocol.link.server import Arrived, Garbled
 from windlass.server.link.outcomes import artifacts_of, failure_of
 
 if TYPE_CHECKING:
     from windlass.server.link.session import Session
 
 log = logging.getLogger(__name__)
+
+_SETTLED_MAX = 1_000
+"""How many outcomes are remembered for workers that tell them twice."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a worker is told of its result; good without a code."""
+
+    code: str = ""
+    reason: str = ""
 
 
 class Reports:
@@ -24,76 +36,94 @@ class Reports:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._plane = session.plane
-        self.pending: set[str] = set()
-        """Attempts whose outcome is on its way: their leases are kept too."""
+        self.pending: dict[str, list[Arrived | Garbled]] = {}
+        """Attempts whose outcome is on its way, with the frames that told it. Their leases are
+        kept too."""
+        self._settled: dict[str, Answer] = {}
 
     def result(self, arrived: Arrived, result: m.Result) -> None:
-        self._begin(result.task_id, self._settling(arrived, self._result(arrived, result)))
+        self._begin(result.task_id, arrived, self._result(result))
 
-    def failure(self, arrived: Arrived, attempt_id: str, failure: Failure) -> None:
-        self._begin(
-            attempt_id, self._settling(arrived, self._failure(arrived, attempt_id, failure))
-        )
+    def failure(
+        self, arrived: Arrived | Garbled, attempt_id: str, failure: Failure, code: str = ""
+    ) -> None:
+        answer = Answer(code, failure.message if code else "")
+        self._begin(attempt_id, arrived, self._failure(attempt_id, failure, answer))
 
     def failed(self, attempt_id: str, failure: Failure) -> None:
         """Report what no frame said: a worker that refused, forgot or never got the task."""
-        self._begin(attempt_id, self.quietly(self._failed(attempt_id, failure)))
+        late = Answer(codes.RESULT_STALE, "the work has gone elsewhere")
+        self._begin(attempt_id, None, self._failure(attempt_id, failure, late))
 
-    def _begin(self, attempt_id: str, work: Coroutine[Any, Any, None]) -> None:
+    def again(self, arrived: Arrived, attempt_id: str) -> bool:
+        """Answer a frame that says what was said before as the first one is answered."""
+        if attempt_id in self.pending:
+            self.pending[attempt_id].append(arrived)
+            return True
+        known = self._settled.get(attempt_id)
+        if known is not None:
+            self._session.settle(arrived, known.code, known.reason)
+        return known is not None
+
+    def _begin(
+        self, attempt_id: str, arrived: Arrived | Garbled | None, work: Coroutine[Any, Any, Answer]
+    ) -> None:
+        self.pending[attempt_id] = [] if arrived is None else [arrived]
+
         async def report() -> None:
-            self.pending.add(attempt_id)
             try:
-                await work
-            finally:
-                self.pending.discard(attempt_id)
+                answer = await work
+            except Exception:
+                # A frame without an answer would block the worker's window. The attempt is left
+                # to its lease.
+                log.exception("%s: a result could not be taken", self._session.worker_id)
+                answer = Answer(codes.INTERNAL, "the server could not take it")
+            self._settle(attempt_id, answer)
 
         self._session.spawn(report())
 
-    async def _settling(self, arrived: Arrived, work: Coroutine[Any, Any, None]) -> None:
-        """Answer the worker even when we fail, as a frame without an answer blocks its window. The
-        attempt is left to its lease."""
-        try:
-            await work
-        except Exception:
-            log.exception("%s: a result could not be taken", self._session.worker_id)
-            self._session.settle(arrived, codes.INTERNAL, "the server could not take it")
+    def _settle(self, attempt_id: str, answer: Answer) -> None:
+        for arrived in self.pending.pop(attempt_id, ()):
+            self._session.settle(arrived, answer.code, answer.reason)
+        self._settled[attempt_id] = answer
+        if len(self._settled) > _SETTLED_MAX:
+            del self._settled[next(iter(self._settled))]
 
-    async def _result(self, arrived: Arrived, result: m.Result) -> None:
+    async def _result(self, result: m.Result) -> Answer:
         attempt_id = result.task_id
         if result.status not in ("SUCCEEDED", "SKIPPED"):
-            await self._failure(arrived, attempt_id, failure_of(result))
-            return
-        now = self._plane.engine.store.now()
-        worker_id = self._session.worker_id
-        made = artifacts_of(attempt_id, result.run_id, worker_id, result.artifacts, now)
-        if made:
-            await _until_written(lambda: self._plane.engine.write(*made))
-        await _until_written(self._plane.feedback.flush)
-        output = bytes(result.result).decode()
-        skipped = result.status == "SKIPPED"
-        await self._commit(
-            arrived, lambda: self._plane.attempts.succeeded(attempt_id, output, skipped=skipped)
-        )
+            return await self._failure(attempt_id, failure_of(result), Answer())
+        await self._keep_logs()
+        try:
+            made = artifacts_of(result, self._session.worker_id, self._plane.engine.store.now())
+            if made:
+                await _until_written(lambda: self._plane.engine.write(*made))
+            output = bytes(result.result).decode()
+            skipped = result.status == "SKIPPED"
+            return await self._commit(
+                lambda: self._plane.attempts.succeeded(attempt_id, output, skipped=skipped)
+            )
+        except BadRequest as error:
+            # A result that cannot be kept cannot be kept the next time either.
+            log.warning("%s: a result was refused: %s", self._session.worker_id, error)
+            refused = Answer(codes.INVALID, str(error))
+            return await self._failure(attempt_id, Failure("fatal", str(error)), refused)
 
-    async def _failure(self, arrived: Arrived, attempt_id: str, failure: Failure) -> None:
-        await _until_written(self._plane.feedback.flush)
-        await self._commit(arrived, lambda: self._plane.attempts.failed(attempt_id, failure))
+    async def _failure(self, attempt_id: str, failure: Failure, answer: Answer) -> Answer:
+        await self._keep_logs()
+        outcome = await self._commit(lambda: self._plane.attempts.failed(attempt_id, failure))
+        return outcome if outcome.code else answer
 
-    async def _commit(
-        self, arrived: Arrived, report: Callable[[], Coroutine[Any, Any, str]]
-    ) -> None:
+    async def _keep_logs(self) -> None:
+        """What was logged is there when the outcome is, if that can be: it never waits for it."""
+        await self.quietly(self._plane.feedback.flush())
+
+    async def _commit(self, report: Callable[[], Coroutine[Any, Any, str]]) -> Answer:
         try:
             await _until_written(report)
         except (StaleLease, NotFound) as error:
-            self._session.settle(arrived, codes.RESULT_STALE, str(error))
-        except WindlassError as error:
-            log.warning("%s: a result was refused: %s", self._session.worker_id, error)
-            self._session.settle(arrived, codes.INTERNAL, str(error))
-        else:
-            self._session.settle(arrived)
-
-    async def _failed(self, attempt_id: str, failure: Failure) -> None:
-        await _until_written(lambda: self._plane.attempts.failed(attempt_id, failure))
+            return Answer(codes.RESULT_STALE, str(error))
+        return Answer()
 
     async def quietly(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do what may come too late to matter."""

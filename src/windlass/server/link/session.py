@@ -8,25 +8,21 @@ is committed, so that the result and the demand for more travel in the same comm
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from windlass.model.assignment import Assignment
 from windlass.model.errors import Unauthorized, Unavailable
 from windlass.model.rows import Failure
 from windlass.model.values import is_list
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import FEATURES, PAYLOAD_BYTES_MAX, encode
-from windlass.protocol.link.server import Arrived, ServerLink
+from windlass.protocol.link.envelope import feature_of
+from windlass.protocol.link.server import Arrived, Garbled, ServerLink
 from windlass.server.auth import Who
+from windlass.server.link.asking import Asking
+from windlass.server.link.dispatching import Dispatching
 from windlass.server.link.held import Held, attempt_of, dispatch_id
-from windlass.server.link.outcomes import (
-    dispatch_of,
-    failure_of_code,
-)
+from windlass.server.link.outcomes import failure_of_code
 from windlass.server.link.profile import Profile
 from windlass.server.link.reports import Reports
 
@@ -69,9 +65,10 @@ class Session:
         """How the worker reaches this server over HTTP."""
         self.wake: Callable[[], None] | None = None
         """Has the connection write what the link holds; None without a connection."""
-        self.runs: dict[str, None] = {}
-        self._waiting: Any = None
-        self._asked: tuple[str, ...] = ()
+        self.runs: dict[str, bool] = {}
+        """Runs that may have left something at the worker, the newest last; true for those that
+        ended while it could not be told."""
+        self.asking = Asking(self, Dispatching(self).begin)
         self._zero_beats = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -85,10 +82,6 @@ class Session:
     def busy(self) -> int:
         return sum(1 for held in self.held.values() if not held.parked)
 
-    def has_feature(self, message: type[m.Message]) -> bool:
-        feature = FEATURES.get(message)
-        return feature is None or feature in self.link.features
-
     def registered(self, register: m.Register) -> None:
         """Take over what the worker says it can do."""
         self.profile.register = register
@@ -98,124 +91,34 @@ class Session:
         self.ask()
 
     def ask(self) -> None:
-        """State demand for all free slots, now: what is committed next may already fill them."""
-        handlers = self.plane.engine.handlers
-        taking = self.connected and self.profile.healthy and not self.draining
-        queues = self.profile.queues(handlers) if taking else ()
-        if self._waiting is not None:
-            if queues == self._asked:
-                # Withdrawn demand would send back what a commit under way gives it.
-                self._waiting.resize(self.profile.max_parallel - self.busy, self._caps())
-                return
-            # What was given in this very moment is begun first, and counts below.
-            self._withdraw()
-        free = self.profile.max_parallel - self.busy
-        if queues and free > 0:
-            self._asked = queues
-            self._waiting = self.plane.attempts.want(
-                self.worker_id,
-                queues,
-                free,
-                load=self.profile.load(len(self.held)),
-                caps=self._caps(),
-            )
-            self.spawn(self._take(self._waiting))
+        self.asking.ask()
 
-    def _caps(self) -> dict[str, int]:
-        running = (held.node_type for held in self.held.values())
-        return self.profile.caps(self.plane.engine.handlers, running)
-
-    def _withdraw(self) -> None:
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None:
-            for assignment in waiting.withdraw():
-                self._begin(assignment)
-
-    async def _take(self, waiting: Any) -> None:
-        try:
-            assignments = await waiting.assignments()
-        except asyncio.CancelledError:
-            if waiting is self._waiting:
-                raise
-            return  # it was withdrawn
-        if waiting is not self._waiting:
-            return
-        self._waiting = None
-        for assignment in assignments:
-            self._begin(assignment)
-        self.ask()
-
-    # Sending work
-
-    def _begin(self, assignment: Assignment) -> None:
-        limits = self.profile.limits
-        dispatch = dispatch_of(assignment, self.link.generation)
-        kind = dispatch.node_type
-        if kind in limits:
-            busy = sum(1 for held in self.held.values() if held.node_type == kind)
-            if busy >= limits[kind]:
-                self.plane.attempts.give_back(assignment.attempt_id)
-                return
-        if not self.connected:
-            self.plane.attempts.give_back(assignment.attempt_id)
-            return
-        if len(encode(dispatch)) > PAYLOAD_BYTES_MAX:
-            self._begin_by_reference(assignment, dispatch)
-            return
-        self._dispatch(assignment, dispatch)
-
-    def _dispatch(self, assignment: Assignment, dispatch: m.Dispatch) -> None:
-        now = self.plane.clock()
-        held = Held(assignment.attempt_id, assignment.run_id, dispatch.node_type, now)
-        self.held[assignment.attempt_id] = held
-        self._remember(assignment.run_id)
-        self.link.send(
-            dispatch,
-            now,
-            id_=dispatch_id(assignment.attempt_id),
-            corr=assignment.attempt_id,
-            seq=assignment.seq,
-        )
-        self.plane.counts.dispatched[dispatch.node_type] += 1
-        self.flush()
-
-    def _remember(self, run_id: str) -> None:
-        """Runs that may have left something at the worker, the newest last."""
-        self.runs[run_id] = None
+    def hold(self, held: Held) -> None:
+        """An attempt is the worker's from now on."""
+        self.held[held.attempt_id] = held
+        self.runs.setdefault(held.run_id, False)
         if len(self.runs) > _RUNS_MAX:
             del self.runs[next(iter(self.runs))]
 
     def run_ended(self, run_id: str) -> None:
         """Let the worker let go of what a run left behind, if it understands that."""
-        if run_id in self.runs:
+        if run_id not in self.runs:
+            return
+        self.runs[run_id] = True
+        if self.connected:
+            self._release()
+
+    def _release(self) -> None:
+        for run_id in [run_id for run_id, ended in self.runs.items() if ended]:
             del self.runs[run_id]
             self.send(m.ReleaseResources(scope=run_id, reason="the run has ended"))
 
-    def _begin_by_reference(self, assignment: Assignment, dispatch: m.Dispatch) -> None:
-        """Parameters too large for a frame are left where the worker can fetch them."""
-        store = self.plane.keep_parameters
-        if store is None or "parameters.ref" not in self.link.features:
-            text = "its parameters do not fit into a frame, and the worker cannot fetch them"
-            failure = Failure("fatal", text, code=codes.DISPATCH_TOO_LARGE)
-            self.reports.failed(assignment.attempt_id, failure)
-            return
-
-        async def keep() -> None:
-            try:
-                reference = await store(assignment.attempt_id, bytes(dispatch.parameters))
-            except Exception as error:
-                log.exception("the parameters of %s cannot be kept", assignment.attempt_id)
-                failure = Failure("unreachable", f"its parameters cannot be kept: {error}")
-                self.reports.failed(assignment.attempt_id, failure)
-                return
-            dispatch.parameters = msgspec.Raw(encode({"$ref": reference}))
-            self._dispatch(assignment, dispatch)
-
-        self.spawn(keep())
+    # Sending
 
     def send(self, message: m.Message) -> bool:
         """Send a command, if the worker understands it and is there."""
-        if not self.connected or not self.has_feature(message.__class__):
+        feature = feature_of(message.__class__, self.link.generation)
+        if not self.connected or (feature and feature not in self.link.features):
             return False
         self.link.send(message, self.plane.clock())
         self.flush()
@@ -237,7 +140,7 @@ class Session:
         self.plane.counts.ack_ms.add((now - held.at) * 1000)
         if not ok:
             failure = Failure("unreachable", f"worker {self.worker_id} refused the dispatch")
-            self._end(held)
+            self.end(held)
             self.reports.failed(held.attempt_id, failure)
             return
         loop = asyncio.get_running_loop()
@@ -269,7 +172,7 @@ class Session:
         text = f"worker {self.worker_id} did not acknowledge the dispatch"
         # A numbered frame still arrives some time; the work is another's by then.
         self.send(m.Cancel(run_id=held.run_id, task_id=held.attempt_id, reason="not acknowledged"))
-        self._end(held)
+        self.end(held)
         failure = Failure("unreachable", text, code=codes.DISPATCH_UNAVAILABLE)
         self.reports.failed(held.attempt_id, failure)
 
@@ -291,7 +194,17 @@ class Session:
             case m.NextRequest() as request:
                 self.plane.chains.asked(self, arrived, request)
 
-    def settle(self, arrived: Arrived, code: str = "", reason: str = "") -> None:
+    def garbled(self, garbled: Garbled) -> None:
+        """A task has ended, and nobody will ever know how: it fails, and is not done again."""
+        held = self.held.get(garbled.task_id or attempt_of(garbled.heard.envelope.corr or ""))
+        if held is None or garbled.run_id not in ("", held.run_id):
+            self.settle(garbled, codes.INVALID, garbled.reason)
+            return
+        self._over(held)
+        failure = Failure("fatal", f"its result cannot be read: {garbled.reason}")
+        self.reports.failure(garbled, held.attempt_id, failure, codes.INVALID)
+
+    def settle(self, arrived: Arrived | Garbled, code: str = "", reason: str = "") -> None:
         self.link.settle(arrived, self.plane.clock(), code=code, reason=reason)
         self.flush()
 
@@ -300,9 +213,7 @@ class Session:
         if held is None or held.run_id != result.run_id:
             self._unexpected(arrived, result.task_id)
             return
-        # A result is proof of delivery, even if its acknowledgement never came.
-        self.link.channel.answered(dispatch_id(held.attempt_id))
-        self._end(held)
+        self._over(held)
         elapsed_ms = (self.plane.clock() - held.at) * 1000
         self.plane.counts.result_ms[held.node_type].add(elapsed_ms)
         self.reports.result(arrived, result)
@@ -311,23 +222,29 @@ class Session:
         corr = arrived.heard.envelope.corr or ""
         attempt_id = error.task_id or attempt_of(corr)
         held = self.held.get(attempt_id)
-        if held is None:
+        if held is None or error.run_id not in ("", held.run_id):
             self._unexpected(arrived, attempt_id)
             return
-        self.link.channel.answered(dispatch_id(held.attempt_id))
-        self._end(held)
+        self._over(held)
         failure = failure_of_code(error.code, error.message)
         if failure.kind == "returned":
             self.plane.counts.retried["concurrency"] += 1
         self.reports.failure(arrived, held.attempt_id, failure)
 
+    def _over(self, held: Held) -> None:
+        """Word of a task is proof of its delivery, even if the acknowledgement never came."""
+        self.link.channel.answered(dispatch_id(held.attempt_id))
+        self.end(held)
+
     def _unexpected(self, arrived: Arrived, task_id: str) -> None:
-        """A result for something this worker does not hold: an old one, or none of its business.
-        Either way nothing changes, and it need not be sent again."""
+        """A result for something this worker does not hold: told twice, an old one, or none of its
+        business. Either way nothing changes, and it need not be sent again."""
+        if self.reports.again(arrived, task_id):
+            return
         log.info("%s reported %s, which it does not hold", self.worker_id, task_id[:200])
         self.settle(arrived, codes.RESULT_STALE, "this worker does not hold the task")
 
-    def _end(self, held: Held) -> None:
+    def end(self, held: Held) -> None:
         """Free the slot of an attempt that is over, and ask for more before that is committed."""
         held.forget_timer()
         self.held.pop(held.attempt_id, None)
@@ -356,15 +273,15 @@ class Session:
             self._zero_beats = 0
         self.ask()
 
-    def _lose(self, lost: Any) -> None:
+    def _lose(self, lost: Iterable[Held]) -> None:
         for held in list(lost):
-            self._end(held)
+            self.end(held)
             text = f"worker {self.worker_id} has forgotten the task"
             self.reports.failed(held.attempt_id, Failure("lost", text))
 
     def lose_all(self) -> None:
         """The process behind this session is gone for good."""
-        self._withdraw()
+        self.asking.withdraw()
         self._lose(self.held.values())
 
     def stop(self, attempt_id: str) -> None:
@@ -377,7 +294,7 @@ class Session:
         self._tell_stop(held)
         loop = asyncio.get_running_loop()
         # A worker that cannot be told keeps its slot busy, but not for ever.
-        held.timer = loop.call_later(self.plane.attempts.lease_s, self._end, held)
+        held.timer = loop.call_later(self.plane.attempts.lease_s, self.end, held)
 
     def _tell_stop(self, held: Held) -> None:
         self.send(m.Cancel(run_id=held.run_id, task_id=held.attempt_id, reason="stopped"))
@@ -385,7 +302,7 @@ class Session:
     def inherit(self, held: Held) -> None:
         held.inherited = True
         held.acked = True
-        self.held[held.attempt_id] = held
+        self.hold(held)
 
     def resumed(self) -> None:
         """The worker is back before it was given up: its leases count again from now."""
@@ -394,6 +311,7 @@ class Session:
             if held.stopped:
                 # Nobody could tell it at the time.
                 self._tell_stop(held)
+        self._release()
         self.spawn(self.reports.quietly(self.plane.renew([self])))
         self.spawn(self.reports.quietly(self.plane.note(self)))
         self.ask()
@@ -403,7 +321,7 @@ class Session:
         self.wake = None
         self.cut_at = self.plane.clock()
         self.given_up = False
-        self._withdraw()
+        self.asking.withdraw()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
