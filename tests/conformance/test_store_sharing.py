@@ -36,6 +36,8 @@ async def test_queued_tasks_come_by_priority_then_age_and_no_more_than_wanted(
     assert await found(q=3) == "dbc"
     assert await found(q=1, other=5) == "do"
     assert await found(nobody=5) == await found() == ""
+    many = {f"none{number}": 1 for number in range(40)}
+    assert await found(**many, q=2, other=1) == "dbo"
 
 
 async def test_renewing_extends_what_is_held_and_tells_who_should_stop(store: Store) -> None:
@@ -52,6 +54,8 @@ async def test_renewing_extends_what_is_held_and_tells_who_should_stop(store: St
     leases = [attempt.lease_until for attempt in await store.page(Attempt)]
     assert leases == [500, 900, 100], "a lease never gets shorter"
     assert await store.renew([], 500) == {}
+    assert await store.renew(wanted, 950, "somebody else") == {}
+    assert await store.renew(wanted[:1], 950, "w") == {wanted[0]: False}
 
 
 async def test_a_change_of_an_attempt_does_not_undo_a_renewal(store: Store) -> None:

@@ -77,9 +77,9 @@ class Attempts:
         answer: str = await self._engine.submit(AttemptFailed(attempt_id, failure, storable(log)))
         return answer
 
-    async def renew(self, attempts: Sequence[str]) -> dict[str, bool]:
+    async def renew(self, attempts: Sequence[str], worker_id: str = "") -> dict[str, bool]:
         until = self._engine.store.now() + int(self.lease_s * 1000)
-        return await self._engine.store.renew(attempts, until)
+        return await self._engine.store.renew(attempts, until, worker_id)
 
     # Tokens: an attempt's proof that it was really leased to whoever shows it.
 

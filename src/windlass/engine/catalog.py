@@ -8,6 +8,7 @@ import msgspec
 
 from windlass.dialects.workflow import Found
 from windlass.engine.engine import Engine
+from windlass.engine.workers import services_of
 from windlass.model.rows import PackageVersion, Worker
 from windlass.model.values import is_list, is_object
 from windlass.ports.store import Cond
@@ -47,7 +48,7 @@ async def catalog_of(engine: Engine, names: Iterable[str]) -> Catalog:
         catalog.add(row.name, row.version, msgspec.json.decode(row.manifest))
     linked = [Cond("transport", "=", "link")]
     for worker in await engine.store.page(Worker, linked, limit=_VERSIONS_MAX):
-        for package in msgspec.json.decode(worker.services, type=list[str]):
+        for package in services_of(worker):
             name, _, version = package.rpartition("@")
             if name in wanted:
                 catalog.add(name, version, engine.handlers.manifest(package))

@@ -14,6 +14,7 @@ import msgspec
 
 from windlass.kernel.events import Claim
 from windlass.model.assignment import Assignment
+from windlass.model.queues import is_own
 from windlass.model.rows import Task
 
 
@@ -106,11 +107,16 @@ class Demands:
     def __init__(self) -> None:
         self._by_queue: defaultdict[str, list[Demand]] = defaultdict(list)
         self._empty: set[str] = set()
+        self._promising: dict[str, None] = {}
+        """Queues somebody waits for that may hold tasks: all a look has to go through, although a
+        large fleet waits for thousands. Whichever was served last comes last."""
         self._shunned: defaultdict[str, set[str]] = defaultdict(set)
 
     def add(self, demand: Demand) -> None:
         for queue in demand.queues:
             self._by_queue[queue].append(demand)
+            if queue not in self._empty:
+                self._promising[queue] = None
 
     def drop(self, demand: Demand) -> None:
         for queue in demand.queues:
@@ -119,6 +125,7 @@ class Demands:
                 waiting.remove(demand)
             if not waiting:
                 self._by_queue.pop(queue, None)
+                self._promising.pop(queue, None)
 
     def backlog(self, batch_max: int, ready: Mapping[str, int]) -> dict[str, int]:
         """Queues to look into, and how many tasks to take from each.
@@ -128,20 +135,19 @@ class Demands:
         still in memory; the rest goes to whoever has waited longest, so that nobody starves.
         """
         wants: dict[str, int] = {}
-        for queue, waiting in self._by_queue.items():
-            if queue not in self._empty:
-                free = sum(max(0, demand.room(queue)) for demand in waiting)
-                if free > 0:
-                    count = min(free - min(ready.get(queue, 0), free * 3 // 4), batch_max)
-                    wants[queue] = count + len(self._shunned.get(queue, ()))
+        # What only one worker can do goes before what others can do as well.
+        for queue in sorted(self._promising, key=is_own, reverse=True):
+            free = sum(max(0, demand.room(queue)) for demand in self._by_queue[queue])
+            if free > 0:
+                count = min(free - min(ready.get(queue, 0), free * 3 // 4), batch_max)
+                wants[queue] = count + len(self._shunned.get(queue, ()))
         return wants
 
     @property
     def can_claim(self) -> bool:
         """Whether a look into the database could give anybody anything."""
         return any(
-            queue not in self._empty and any(demand.room(queue) > 0 for demand in waiting)
-            for queue, waiting in self._by_queue.items()
+            demand.room(queue) > 0 for queue in self._promising for demand in self._by_queue[queue]
         )
 
     def looked(self, wants: dict[str, int], found: Iterable[Task]) -> None:
@@ -150,11 +156,16 @@ class Demands:
         for task in found:
             if not self._is_shunned(task):
                 counts[task.queue or ""] += 1
-        self._empty.update(queue for queue, want in wants.items() if counts[queue] < want)
+        for queue, want in wants.items():
+            self._promising.pop(queue, None)
+            if counts[queue] < want:
+                self._empty.add(queue)
+            elif queue in self._by_queue:
+                self._promising[queue] = None
 
     def shun(self, task: Task) -> None:
-        """Leave a task alone: this program cannot read its definition, and asking again will not
-        help. A newer program on the same database can."""
+        """Leave a task alone until the next look at everything: it cannot be claimed as things
+        stand, say because only a newer program can read its definition."""
         self._shunned[task.queue or ""].add(task.id)
 
     def _is_shunned(self, task: Task) -> bool:
@@ -162,11 +173,16 @@ class Demands:
 
     def filled(self, queues: Iterable[str]) -> None:
         """These queues hold tasks again."""
-        self._empty.difference_update(queues)
+        for queue in queues:
+            self._empty.discard(queue)
+            if queue in self._by_queue:
+                self._promising[queue] = None
 
     def anything(self) -> None:
         """Nothing is known to be empty any more: another process may have queued tasks."""
         self._empty.clear()
+        self._shunned.clear()
+        self._promising = dict.fromkeys(self._by_queue)
 
     def match(self, tasks: Sequence[Task]) -> Matches:
         """Give each task to the demand with the most room, less what its worker says it carries

@@ -172,8 +172,13 @@ async def live_workers(
     return sorted(rows, key=lambda worker: (worker.load, worker.id))
 
 
+def services_of(worker: Worker) -> list[str]:
+    """What a worker serves; on the link, `package@version`."""
+    return msgspec.json.decode(worker.services, type=list[str])
+
+
 def serves(worker: Worker, service: str) -> bool:
-    return service in msgspec.json.decode(worker.services, type=list[str])
+    return service in services_of(worker)
 
 
 def state_of(engine: Engine, worker: Worker) -> str:

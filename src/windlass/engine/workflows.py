@@ -175,9 +175,11 @@ def check_is_workflow(definition: object) -> None:
 async def check_pins(engine: Engine, definition: object) -> None:
     """Refuse a workflow whose authored resources are on several workers, or on one that is gone."""
     assert is_object(definition)
-    for node in nodes_in(definition):
+    # A middleware is a task of its own, and may be pinned elsewhere than the node behind it.
+    tasks = [(node, task) for node in nodes_in(definition) for task in tasks_of(node)]
+    for node, task in tasks:
         try:
-            owner = resource_owner(encode(node.get("parameters")))
+            owner = resource_owner(encode(task.get("parameters")))
         except ConflictingPins as conflict:
             raise Conflict(f"node {node.get('id')}: {conflict}") from conflict
         if owner is not None:
@@ -195,6 +197,11 @@ def nodes_in(definition: dict[str, Any]) -> list[dict[str, Any]]:
         if is_object(inner):
             found += nodes_in(inner)
     return found
+
+
+def tasks_of(node: dict[str, Any]) -> list[dict[str, Any]]:
+    """A node and the middlewares before it."""
+    return [node, *(item for item in list_in(node, "middlewares") if is_object(item))]
 
 
 def list_in(value: dict[str, Any], key: str) -> list[Any]:

@@ -149,6 +149,8 @@ class RunView:
         attempts = cast("dict[str, Attempt | None]", self.tables[Attempt])
         for key in [k for k, a in attempts.items() if a is None or a.state not in ATTEMPT_LIVE]:
             del attempts[key]
+        # Not the run's own: whatever other runs have made of it counts.
+        self.tables[AffinityHold].clear()
         timers = self.tables[Timer]
         for key in [k for k, timer in timers.items() if timer is None]:
             del timers[key]

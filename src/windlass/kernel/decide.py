@@ -280,7 +280,7 @@ def _rebind(turn: Turn, event: RebindRequested) -> Decision:
     if run.state in RUN_ENDED:
         raise Conflict(f"run {run.id} is already {run.state}; nothing of it waits for a worker")
     stranded = placement.rebind(turn, event.worker_id, event.lost)
-    for task_id in stranded:
+    for task_id in stranded if event.gone else ():
         task = turn.task(task_id)
         # Whoever fails first may take the others along.
         if task.state is TaskState.QUEUED:

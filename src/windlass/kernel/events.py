@@ -97,12 +97,14 @@ class RetryRequested(msgspec.Struct, frozen=True):
 class RebindRequested(msgspec.Struct, frozen=True):
     """Send what waits for its worker elsewhere: to `worker_id`, or to any that can.
 
-    `lost` names a worker that is gone; only what waits for it is meant then.
+    `lost` names a worker that cannot do it; only what waits for it is meant then. If it is `gone`
+    for good, what needs something only it has fails; otherwise that goes on waiting.
     """
 
     run_id: str
     worker_id: str | None = None
     lost: str | None = None
+    gone: bool = False
 
 
 RunEvent = (

@@ -80,8 +80,7 @@ def released(turn: Turn, task: Task, node: Node, worker_id: str) -> str | None:
 def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
     """Send what waits for its worker to another one: a named one, or any.
 
-    `lost` limits this to tasks of one worker that is gone; those that need something only it has
-    are returned, and fail.
+    `lost` limits this to tasks of one worker; those that need something only it has are returned.
     """
     for package in packages_of(turn):
         bound = turn.get(Binding, (turn.run.id, package))

@@ -14,8 +14,18 @@ def own_queue(worker_id: str, service: str) -> str:
     return f"{_OWN}{quote(worker_id, safe='')}:{service}"
 
 
+def is_own(queue: str) -> bool:
+    """Whether only one worker serves a queue."""
+    return queue.startswith(_OWN)
+
+
+def package_of(queue: str) -> str:
+    """The `package@version` whose handler a link's queue is for."""
+    return queue.partition(":")[2].partition(":")[0]
+
+
 def owner_of(queue: str | None) -> str | None:
     """The worker whose own queue this is, if it is one's."""
-    if queue is None or not queue.startswith(_OWN):
+    if queue is None or not is_own(queue):
         return None
     return unquote(queue.removeprefix(_OWN).partition(":")[0])

@@ -117,8 +117,11 @@ class Store(Protocol):
         """How many rows meet all conditions."""
         ...
 
-    async def renew(self, attempts: Sequence[str], lease_until: int) -> dict[str, bool]:
-        """Extend live attempts; tells of each still held whether it was asked to stop."""
+    async def renew(
+        self, attempts: Sequence[str], lease_until: int, worker_id: str = ""
+    ) -> dict[str, bool]:
+        """Extend live attempts, of one worker if it is named; tells of each still held whether it
+        was asked to stop."""
         ...
 
     async def secret(self) -> str:

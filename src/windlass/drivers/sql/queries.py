@@ -11,6 +11,8 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
+QUEUES_EACH = 16
+"""Up to so many queues are looked into one by one; of more, only those that hold tasks."""
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 
 

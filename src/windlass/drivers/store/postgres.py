@@ -19,7 +19,7 @@ from windlass.drivers.sql import statements
 from windlass.drivers.sql.bulk import Saving
 from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.migrate_postgres import schema_version
-from windlass.drivers.sql.queries import load_queries, positional
+from windlass.drivers.sql.queries import QUEUES_EACH, load_queries, positional
 from windlass.drivers.sql.tables import below, columns, from_tuples, is_number
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Task, Variable
@@ -185,19 +185,22 @@ class PostgresStore:
             sql = f"select count(*) from {table.TABLE}{clause}"
             return int(await connection.fetchval(sql, *values))
 
-    async def renew(self, attempts: Sequence[str], lease_until: int) -> dict[str, bool]:
+    async def renew(
+        self, attempts: Sequence[str], lease_until: int, worker_id: str = ""
+    ) -> dict[str, bool]:
         sql = (
             "with held as (select id from attempts where id = any($1::text[])"
-            " and state in ('claimed', 'running') for update skip locked),"
+            " and state in ('claimed', 'running') and $3 in ('', worker_id)"
+            " for update skip locked),"
             " renewed as (update attempts a set lease_until = greatest(a.lease_until, $2)"
             " from held where a.id = held.id)"
             " select id, cancel_at from attempts where id = any($1::text[])"
-            " and state in ('claimed', 'running')"
+            " and state in ('claimed', 'running') and $3 in ('', worker_id)"
         )
         # A row that a save holds at this moment is not waited for, which could end in a deadlock:
         # it is reported as it stands and renewed next time, long before its lease runs out.
         async with self.connection() as connection:
-            rows = await connection.fetch(sql, list(attempts), lease_until)
+            rows = await connection.fetch(sql, list(attempts), lease_until, worker_id)
         return {row["id"]: row["cancel_at"] is not None for row in rows}
 
     async def secret(self) -> str:
@@ -322,7 +325,13 @@ class PostgresSession:
     async def queued(self, wants: Mapping[str, int]) -> list[Task]:
         await self._begin()
         found: list[Task] = []
+        there = set(wants)
+        if len(wants) > QUEUES_EACH:
+            names, _ = self._store.sql("queue_names")
+            there = {row["queue"] for row in await self._connection.fetch(names)}
         for queue, count in wants.items():
+            if queue not in there:
+                continue
             found += await self._find(Task, "queued", queue=queue, count_max=count)
         return found
 

@@ -18,7 +18,7 @@ from msgspec.structs import astuple
 
 from windlass.drivers.sql import statements
 from windlass.drivers.sql.migrate import check_schema
-from windlass.drivers.sql.queries import listed, load_queries
+from windlass.drivers.sql.queries import QUEUES_EACH, listed, load_queries
 from windlass.drivers.sql.tables import (
     below,
     changing,
@@ -109,17 +109,21 @@ class SqliteStore:
     async def _fetch(self, sql: str, values: list[Any]) -> list[Any]:
         return await self._on(self._reader, lambda: self._read.execute(sql, values).fetchall())
 
-    async def renew(self, attempts: Sequence[str], lease_until: int) -> dict[str, bool]:
+    async def renew(
+        self, attempts: Sequence[str], lease_until: int, worker_id: str = ""
+    ) -> dict[str, bool]:
         sql = (
             "update attempts set lease_until = max(lease_until, ?)"
-            " where id = ? and state in ('claimed', 'running') returning cancel_at"
+            " where id = ? and state in ('claimed', 'running') and ? in ('', worker_id)"
+            " returning cancel_at"
         )
 
         def write() -> dict[str, bool]:
             held: dict[str, bool] = {}
             with transaction(self._write):
                 for attempt in attempts:
-                    for (cancel_at,) in self._write.execute(sql, (lease_until, attempt)).fetchall():
+                    values = (lease_until, attempt, worker_id)
+                    for (cancel_at,) in self._write.execute(sql, values).fetchall():
                         held[attempt] = cancel_at is not None
             return held
 
@@ -233,12 +237,16 @@ class SqliteSession:
         """Nothing to lock: there is one writer."""
 
     async def queued(self, wants: Mapping[str, int]) -> list[Task]:
-        sql = self._store.sql("queued", Task)
+        sql, names = self._store.sql("queued", Task), self._store.sql("queue_names")
 
         def read(db: sqlite3.Connection) -> list[Any]:
             rows: list[Any] = []
+            there = set(wants)
+            if len(wants) > QUEUES_EACH:
+                there = {name for (name,) in db.execute(names)}
             for queue, count in wants.items():
-                rows += db.execute(sql, {"queue": queue, "count_max": count})
+                if queue in there:
+                    rows += db.execute(sql, {"queue": queue, "count_max": count})
             return rows
 
         return from_tuples(Task, await self._store.write(read))

@@ -132,6 +132,7 @@ def result_action(node: Node, output: Json) -> str:
     return text_action(result.get(node.action.key)) if is_object(result) else ""
 
 
+_UNREACHABLE_PAUSE_MS_MAX = 16_000
 _ENDS = {
     "lost": AttemptState.LOST,
     "timeout": AttemptState.TIMED_OUT,
@@ -173,7 +174,16 @@ def move_on(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failu
         return
     queue = released(turn, task, node, attempt.worker_id)
     columns = {"moves": moves, "avoid": attempt.worker_id, "queue": queue}
-    requeue(turn, task, node.retry.move_wait_ms, columns)
+    pause = node.retry.move_wait_ms
+    if bound is None and failure.kind == "unreachable":
+        pause = unreachable_pause_ms(moves)
+    requeue(turn, task, pause, columns)
+
+
+def unreachable_pause_ms(moves: int) -> int:
+    """The next worker is tried at once, the one after it in a second, and so on, ever later: who
+    turns work away does so quickly."""
+    return 0 if moves < 2 else min(1_000 * 2 ** (moves - 2), _UNREACHABLE_PAUSE_MS_MAX)
 
 
 def try_again(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failure) -> None:

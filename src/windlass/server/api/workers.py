@@ -70,7 +70,7 @@ async def exchange(request: Request) -> Response:
     waiting = attempts.want(worker_id, queues, slots) if slots > 0 and queues else None
     try:
         receipts = await asyncio.gather(*(report(attempts, result) for result in body.results))
-        held = await attempts.renew(body.renew) if body.renew else {}
+        held = await attempts.renew(body.renew, worker_id) if body.renew else {}
     except BaseException:
         for lost in waiting.withdraw() if waiting is not None else ():
             attempts.give_back(lost.attempt_id)

@@ -8,6 +8,7 @@ import msgspec
 
 from windlass.engine import packages, workers
 from windlass.model.errors import Unavailable
+from windlass.model.queues import owner_of, package_of
 from windlass.protocol.link import messages as m
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+PAUSE_S = 1.0
+"""Between two looks that queued tasks gave rise to."""
 RETRY_S = 60.0
 """How long a worker that was sent a package, or failed to install it, is not asked again."""
 
@@ -27,12 +30,18 @@ class Installs:
         self._plane = plane
         self._asked: dict[tuple[str, str], float] = {}
         self._looking = asyncio.Lock()
+        self._looked_at = -PAUSE_S
         self._pending: set[asyncio.Task[None]] = set()
 
     def unserved(self, queues: set[str]) -> None:
         """Tasks were queued that nobody here waits for; see whether a package is missing."""
-        if any(queue.startswith("link:") for queue in queues):
+        wanted = {package_of(queue) for queue in queues if queue.startswith("link")}
+        # Workers that have it may only be busy, and that is no reason to look.
+        if any(not self._has(package) for package in wanted):
             self.look_soon()
+
+    def _has(self, package: str) -> bool:
+        return any(package in session.profile.packages for session in self._plane.live)
 
     def look_soon(self) -> None:
         if not self._pending:
@@ -41,47 +50,52 @@ class Installs:
             task.add_done_callback(self._pending.discard)
 
     async def _look_soon(self) -> None:
+        await asyncio.sleep(max(0.0, self._looked_at + PAUSE_S - self._plane.clock()))
         try:
             await self.look()
         except Unavailable as error:
             log.info("missing packages are looked for later: %s", error)
 
     async def look(self) -> None:
-        """Have every package installed that tasks wait for and no live worker has."""
+        """Have every package installed that tasks wait for and no live worker has, or not the one
+        they belong to."""
         async with self._looking:
+            self._looked_at = self._plane.clock()
             names = await self._plane.engine.store.query("queue_names")
-            wanted: set[str] = set()
+            wanted: set[tuple[str, str]] = set()
             for row in names:
-                self._plane.engine.handlers.learn_queue(row["queue"])
-                if row["queue"].startswith("link:"):
-                    wanted.add(row["queue"].split(":")[1])
+                queue: str = row["queue"]
+                self._plane.engine.handlers.learn_queue(queue)
+                if queue.startswith("link"):
+                    wanted.add((package_of(queue), owner_of(queue) or ""))
             if not wanted:
                 return
-            alive = [
-                worker
-                for worker in await workers.live_workers(self._plane.engine, transport="link")
-                if not self._plane.is_cut_off(worker.id)
-            ]
-            for package in sorted(wanted):
-                if not any(workers.serves(worker, package) for worker in alive):
-                    await self._install(package)
+            there: dict[str, set[str]] = {}
+            for worker in await workers.live_workers(self._plane.engine, transport="link"):
+                if not self._plane.is_cut_off(worker):
+                    there[worker.id] = set(workers.services_of(worker))
+            for package, owner in sorted(wanted):
+                has = there.get(owner, set()) if owner else set().union(*there.values())
+                if package not in has:
+                    await self._install(package, owner)
 
-    async def _install(self, package: str) -> None:
+    async def _install(self, package: str, owner: str) -> None:
         name, _, version = package.rpartition("@")
         found = await packages.find_version(self._plane.engine, name, version)
         if found is None or found.status == "yanked":
             return
-        session = self._choose(package)
+        session = self._choose(package, owner)
         if session is not None:
             self.send(session, name, version, found.sha256)
 
-    def _choose(self, package: str) -> "Session | None":
-        """The least busy worker that installs packages and was not asked lately."""
+    def _choose(self, package: str, owner: str) -> "Session | None":
+        """The least busy worker (or the owner) that installs packages and was not asked lately."""
         now = self._plane.clock()
         able = [
             session
             for session in self._plane.live
-            if session.profile.healthy
+            if owner in ("", session.worker_id)
+            and session.profile.healthy
             and not session.draining
             and "pkg.install" in session.link.features
             and now - self._asked.get((package, session.worker_id), -RETRY_S) >= RETRY_S
@@ -115,7 +129,12 @@ class Installs:
         if event.status != "installed":
             log.warning("worker %s: %s of %s failed", session.worker_id, op, package)
         register = session.profile.register
-        kept = [p for p in register.packages if (p.name, p.version) != (event.name, event.version)]
+        if removed and event.status != "installed":
+            kept = register.packages  # it is still there
+        else:
+            kept = [
+                p for p in register.packages if (p.name, p.version) != (event.name, event.version)
+            ]
         if not removed:
             field = m.PackageField(name=event.name, version=event.version, status=event.status)
             kept.append(field)

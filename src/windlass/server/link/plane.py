@@ -1,7 +1,7 @@
 """The link plane: every worker connected to this process, and what they share.
 
-A session is found by its worker, by its id when a worker resumes it, and by the attempts it holds.
-A worker has one session: the newest connection wins, and the older one's end changes nothing.
+A session is found by its worker, and by its id when a worker resumes it. A worker has one session:
+the newest connection wins, and the older one's end changes nothing.
 """
 
 import asyncio
@@ -218,6 +218,9 @@ class LinkPlane:
         now = self.clock()
         limit = self.settings.heartbeat_s
         present: list[Session] = []
+        asked = self.live
+        allowed = await asyncio.gather(*(session.still_allowed() for session in asked))
+        barred = {session.id for session, may in zip(asked, allowed, strict=True) if not may}
         for session in list(self.sessions.values()):
             silent = now - session.heard_at
             missed = int(silent // limit)
@@ -227,7 +230,7 @@ class LinkPlane:
                 log.warning("worker %s has been silent for %.0f s", session.worker_id, silent)
                 session.link.refuse(codes.SESSION_DENIED, "no heartbeat", now)
                 session.flush()
-            elif session.connected and not await session.still_allowed():
+            elif session.connected and session.id in barred:
                 log.warning("worker %s: its token is revoked or has expired", session.worker_id)
                 session.link.refuse(codes.INVALID_TOKEN, "the token is revoked or has expired", now)
                 session.flush()
@@ -235,7 +238,6 @@ class LinkPlane:
                 present.append(session)
             elif not session.given_up and now - session.cut_at > self.attempts.lease_s:
                 # Its leases are gone; what only waits for it need not wait any longer.
-                session.given_up = True
                 await self._say_gone(session)
             elif now - session.cut_at > self.attempts.lease_s + limit:
                 self._forget(session)
@@ -243,27 +245,29 @@ class LinkPlane:
         noted = await asyncio.gather(*map(self.note, present), return_exceptions=True)
         raise_outage(noted)
 
-    def is_cut_off(self, worker_id: str) -> bool:
-        """Whether a worker was connected here and is not any more."""
-        session = self.sessions.get(worker_id)
-        return session is not None and not session.connected
+    def is_cut_off(self, worker: Worker) -> bool:
+        """Whether a worker was last connected here and is not any more."""
+        session = self.sessions.get(worker.id)
+        if session is None or session.connected:
+            return False
+        return meta_of(worker.meta).get("sessionId") in (None, session.id)
 
     def _forget(self, session: Session) -> None:
         if self.sessions.get(session.worker_id) is session:
             del self.sessions[session.worker_id]
         self._by_id.pop(session.id, None)
 
-    async def leave(self, session: Session) -> None:
-        """A worker went away on purpose, after draining."""
-        session.disconnected()
-        self._forget(session)
-        await self._say_gone(session)
-
     async def _say_gone(self, session: Session) -> None:
-        """Tell others that a worker is away, unless it is on another server by now."""
+        """Tell others that a worker is away, unless it is back, or on another server by now."""
         known = await workers.get_worker(self.engine, session.worker_id)
+        if session.connected:
+            return
         if known is not None and meta_of(known.meta).get("sessionId") in (None, session.id):
             await workers.leave(self.engine, session.worker_id)
+        session.given_up = True
+        if session.wake is not None:
+            # It came back while that was written.
+            await self.note(session)
 
     async def note(self, session: Session) -> None:
         """Write down what is known of a worker, and that it is there."""

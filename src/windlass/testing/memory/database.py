@@ -174,10 +174,10 @@ class MemoryDatabase:
         if new is not None and new.queue is not None and new.state is TaskState.QUEUED:
             self._queued[new.queue][new.id] = new
 
-    def renew(self, attempt_id: str, lease_until: int) -> bool | None:
+    def renew(self, attempt_id: str, lease_until: int, worker_id: str = "") -> bool | None:
         """Extend a live attempt; tells whether it was asked to stop, None if it is not held."""
         attempt = self._live.get(attempt_id)
-        if attempt is None:
+        if attempt is None or worker_id not in ("", attempt.worker_id):
             return None
         new = replace(attempt, lease_until=max(attempt.lease_until, lease_until))
         self._put(Change(Attempt, attempt_id, attempt, new))

@@ -92,11 +92,13 @@ class MemoryStore:
         await self.reading()
         return sum(meets(row, where) for row in self.database.table(table).values())
 
-    async def renew(self, attempts: Sequence[str], lease_until: int) -> dict[str, bool]:
+    async def renew(
+        self, attempts: Sequence[str], lease_until: int, worker_id: str = ""
+    ) -> dict[str, bool]:
         await self.reading()
         held: dict[str, bool] = {}
         for attempt_id in attempts:
-            asked = self.database.renew(attempt_id, lease_until)
+            asked = self.database.renew(attempt_id, lease_until, worker_id)
             if asked is not None:
                 held[attempt_id] = asked
         return held

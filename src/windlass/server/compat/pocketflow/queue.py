@@ -138,9 +138,11 @@ async def heartbeat(request: Request) -> Response:
     token = text_field(fields, "token")
     if token and len(ids) == 1:
         await attempts.check_token(ids[0], token)
-    if worker_id := text_field(fields, "worker_id"):
+    bound = bool(who(request).workers)
+    worker_id = text_field(fields, "worker_id", required=bound)
+    if worker_id:
         await request.app.state.presence.seen(who(request).check_worker(worker_id))
-    held = await attempts.renew(ids)
+    held = await attempts.renew(ids, worker_id if bound else "")
     lost = [f"q-{attempt}" for attempt in ids if attempt not in held]
     if lost and len(ids) == 1:
         raise StaleLease(f"{lost[0]} is no longer held; stop working on it")
