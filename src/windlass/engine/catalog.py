@@ -1,7 +1,7 @@
 """The catalog: every package anybody has, whether published here or only installed on a worker."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -9,7 +9,7 @@ import msgspec
 from windlass.dialects.workflow import Found
 from windlass.engine.engine import Engine
 from windlass.engine.workers import services_of
-from windlass.model.rows import PackageVersion, Worker
+from windlass.model.rows import Manifest, PackageVersion, Worker
 from windlass.model.values import is_list, is_object
 from windlass.ports.store import Cond
 from windlass.protocol.packages import versions
@@ -47,12 +47,40 @@ async def catalog_of(engine: Engine, names: Iterable[str]) -> Catalog:
     for row in await engine.store.page(PackageVersion, where, limit=_VERSIONS_MAX):
         catalog.add(row.name, row.version, msgspec.json.decode(row.manifest))
     linked = [Cond("transport", "=", "link")]
-    for worker in await engine.store.page(Worker, linked, limit=_VERSIONS_MAX):
-        for package in services_of(worker):
-            name, _, version = package.rpartition("@")
-            if name in wanted:
-                catalog.add(name, version, engine.handlers.manifest(package))
+    installed = {
+        package
+        for worker in await engine.store.page(Worker, linked, limit=_VERSIONS_MAX)
+        for package in services_of(worker)
+        if package.rpartition("@")[0] in wanted
+    }
+    reported = await manifests_of(engine, installed)
+    for package in installed:
+        name, _, version = package.rpartition("@")
+        told = reported.get(package)
+        catalog.add(name, version, None if told is None else msgspec.json.decode(told.manifest))
     return catalog
+
+
+async def manifests_of(engine: Engine, packages: Iterable[str]) -> dict[str, Manifest]:
+    """What workers said is in these versions (`name@version`), if one did."""
+    keys = sorted(set(packages))
+    if not keys:
+        return {}
+    async with engine.store.session() as session:
+        return {row.package: row for row in await session.rows(Manifest, keys)}
+
+
+async def keep_manifests(engine: Engine, manifests: Mapping[str, dict[str, Any]]) -> None:
+    """Remember what a worker says is in its packages, for every process and after a restart."""
+    known = await manifests_of(engine, manifests)
+    now = engine.store.now()
+    rows: list[Manifest] = []
+    for package, manifest in manifests.items():
+        text = msgspec.json.encode(manifest).decode()
+        if package not in known or known[package].manifest != text:
+            rows.append(Manifest(package=package, manifest=text, reported_at=now))
+    if rows:
+        await engine.write(*rows)
 
 
 def packages_named(definition: object) -> set[str]:

@@ -26,7 +26,6 @@ class Handlers:
 
     def __init__(self) -> None:
         self._known: defaultdict[str, set[str]] = defaultdict(set)
-        self._manifests: dict[str, dict[str, Any]] = {}
         self.count = 0
         """How many handlers are known: what was derived from them holds until it grows."""
         self.on_new: list[Callable[[str], None]] = []
@@ -36,12 +35,7 @@ class Handlers:
         """The services (`package@version:handler`) of a package."""
         return [f"{package}:{handler}" for handler in sorted(self._known.get(package, ()))]
 
-    def manifest(self, package: str) -> dict[str, Any] | None:
-        """What a worker said is in a package, if one did."""
-        return self._manifests.get(package)
-
     def learn_manifest(self, package: str, manifest: dict[str, Any]) -> None:
-        self._manifests[package] = manifest
         nodes = manifest.get("nodes")
         types = [n.get("type") for n in nodes if is_object(n)] if is_list(nodes) else []
         self.learn(package, [name for name in types if isinstance(name, str)][:_HANDLERS_MAX])

@@ -11,8 +11,8 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
+from windlass.model.access import User
 from windlass.model.errors import BadRequest, Conflict, NotFound, Unavailable
-from windlass.model.rows import User
 from windlass.ports.store import Cond
 
 ROLES = {

@@ -324,6 +324,18 @@ class PackageVersion(Row, frozen=True, kw_only=True):
     created_at: int
 
 
+class Manifest(Row, frozen=True, kw_only=True):
+    """What a worker said is in a version of a package, published or not."""
+
+    TABLE = "manifests"
+    KEY = ("package",)
+    UPSERT = True
+    package: str
+    """`name@version`"""
+    manifest: Json
+    reported_at: int
+
+
 class Artifact(Row, frozen=True, kw_only=True):
     """Something a task made that its worker keeps, or that was uploaded, named in its result."""
 
@@ -378,50 +390,6 @@ class Resource(Row, frozen=True, kw_only=True):
     metadata: Json = "{}"
     created_at: int
     expires_at: int | None = None
-
-
-class User(Row, frozen=True, kw_only=True):
-    """A person who signs in with a password; only its hash is kept."""
-
-    TABLE = "users"
-    FIXED = frozenset({"username", "created_at"})
-    id: str
-    username: str
-    display_name: str = ""
-    password_hash: str
-    roles: Json = "[]"
-    active: int = 1
-    created_at: int
-    updated_at: int
-
-
-class Audit(Row, frozen=True, kw_only=True):
-    """Who did what to what."""
-
-    TABLE = "audit"
-    id: str
-    at: int
-    actor: str
-    action: str
-    target_type: str = ""
-    target_id: str = ""
-    detail: Json = "{}"
-
-
-class Token(Row, frozen=True, kw_only=True):
-    """An API token; only its hash is kept."""
-
-    TABLE = "api_tokens"
-    FIXED = frozenset({"name", "hash", "role", "workers", "created_at"})
-    id: str
-    name: str
-    hash: str
-    role: str
-    created_at: int
-    expires_at: int | None = None
-    revoked_at: int | None = None
-    workers: str = ""
-    """The worker it may act for, or `prefix*`; empty: any."""
 
 
 class BranchResult(NamedTuple):

@@ -4,7 +4,7 @@ import msgspec
 from starlette.requests import Request
 
 from windlass.engine.engine import Engine
-from windlass.model.rows import Audit
+from windlass.model.access import Audit
 from windlass.server.routes import who
 
 

@@ -16,8 +16,8 @@ from starlette.requests import HTTPConnection, Request
 from windlass.engine import users
 from windlass.engine.engine import Engine
 from windlass.engine.workers import check_id
+from windlass.model.access import Token
 from windlass.model.errors import BadRequest, Denied, NotFound, Unauthorized
-from windlass.model.rows import Token
 from windlass.ports.store import Cond
 from windlass.server.sessions import Sessions, is_session
 

@@ -14,8 +14,8 @@ import msgspec
 
 from windlass.engine import users
 from windlass.engine.engine import Engine
+from windlass.model.access import User
 from windlass.model.errors import Unauthorized
-from windlass.model.rows import User
 
 _ISSUER = "windlass"
 _ALGORITHM = "HS256"

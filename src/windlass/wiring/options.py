@@ -22,6 +22,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Networks and host patterns that push workers may be called at."""
     push_token: str = ""
     """What the server shows push workers, so that they know it is the server that calls."""
+    tenant: str = "default"
+    """What workers on the link must say they belong to."""
     tls_cert: str = ""
     tls_key: str = ""
     tls_client_ca: str = ""

@@ -30,7 +30,7 @@ from windlass.model.rows import Worker
 from windlass.ports.store import Store
 from windlass.protocol.packages.signature import Trust
 from windlass.server.app import AppOptions, create_app
-from windlass.server.link.plane import LinkPlane
+from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.server.push_urls import LOOPBACK
 from windlass.wiring.functions import executions
 from windlass.wiring.options import ServerOptions
@@ -50,7 +50,7 @@ class System:
         self.store = store
         self.engine = Engine(store, Settings(lease_s=options.lease_s))
         self.attempts = Attempts(self.engine)
-        self.link = LinkPlane(self.engine, self.attempts)
+        self.link = LinkPlane(self.engine, self.attempts, LinkSettings(tenant=options.tenant))
         self.blobs = FileBlobs(data_dir(options))
         self.push: PushDispatcher | None = None
         self.control: Control | None = None

@@ -34,7 +34,9 @@ def waits_in(work: Bench, run_id: str) -> tuple[TaskState, str | None]:
     return task.state, task.queue
 
 
-PINNED = {"page": {"resourceRef": {"resourceId": "r", "workerId": "w", "type": "page"}}}
+PINNED: dict[str, object] = {
+    "page": {"resourceRef": {"resourceId": "r", "workerId": "w", "type": "page"}}
+}
 
 
 async def test_what_waits_for_a_worker_without_the_package_goes_to_others() -> None:

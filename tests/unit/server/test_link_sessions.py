@@ -7,102 +7,40 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.unit.server.link_bench import (
+    SERVICES,
+    Bench,
+    arrived,
+    assignment,
+    link_bench,
+    link_of,
+    registration,
+    reported,
+)
 from windlass.engine import workers
 from windlass.engine.attempts import Attempts, WaitingDemand
 from windlass.engine.handlers import Handlers
-from windlass.model.assignment import Assignment, Called
+from windlass.model.assignment import Called
 from windlass.model.errors import BadRequest, Unavailable
-from windlass.model.rows import Failure, LogChunk, Worker
 from windlass.model.states import TaskState
-from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.channel import Heard
-from windlass.protocol.link.envelope import Envelope, Generation, Sender
-from windlass.protocol.link.server import Arrived, Garbled, LinkState, ServerLink
+from windlass.protocol.link.envelope import Generation
+from windlass.protocol.link.server import LinkState
 from windlass.server.auth import Auth
 from windlass.server.link import connection
-from windlass.server.link.dispatching import Dispatching
 from windlass.server.link.held import Held
 from windlass.server.link.outcomes import dispatch_of
 from windlass.server.link.plane import LinkPlane
 from windlass.server.link.profile import PARALLEL_MAX, Profile
 from windlass.server.link.session import Session
-from windlass.testing.local import LocalEngine, local_engine
 
 pytestmark = pytest.mark.anyio
-
-SERVICES = "windlass.services"
-
-
-def registration(
-    *packages: str, max_parallel: int = 4, limits: dict[str, int] | None = None
-) -> m.Register:
-    concurrency = m.Concurrency(max_parallel=max_parallel, per_node_limits=limits)
-    return m.Register(
-        capabilities=m.Capabilities(concurrency=concurrency, runtimes=["python"]),
-        packages=[m.PackageField(name=name, version="0", status="installed") for name in packages],
-    )
-
-
-def link_of(instance: str = "i", worker: str = "w") -> ServerLink:
-    """A link as it stands after the handshake of a second generation worker."""
-    link = ServerLink("default")
-    link.generation = Generation.SECOND
-    link.channel = link._new_channel(Generation.SECOND)
-    link.worker, link.instance = worker, instance
-    link.state = LinkState.READY
-    return link
-
-
-class Bench:
-    """A plane over an engine in memory."""
-
-    def __init__(self, local: LocalEngine) -> None:
-        self.local = local
-        self.engine = local.engine
-        self.plane = LinkPlane(local.engine, Attempts(local.engine))
-
-    async def session(self, register: m.Register | None = None, instance: str = "i") -> Session:
-        session = await self.plane.begin(link_of(instance), register or registration())
-        session.wake = lambda: None
-        return session
-
-    def row(self, worker_id: str = "w") -> Worker:
-        return self.local.database.table(Worker)[worker_id]
 
 
 @pytest.fixture
 async def bench() -> AsyncGenerator[Bench]:
-    async with local_engine({}, clock="real") as local:
-        yield Bench(local)
-
-
-def arrived(message: Any, corr: str = "") -> Arrived:
-    envelope = Envelope(
-        type="biz.exec.result",
-        id="f",
-        ts="",
-        corr=corr,
-        session_seq=1,
-        tenant="default",
-        sender=Sender("worker", "i"),
-        payload=msgspec.Raw(b"{}"),
-    )
-    return Arrived(Heard(envelope, 1), message)
-
-
-def result(attempt_id: str = "a@1") -> m.Result:
-    return m.Result(run_id="r", task_id=attempt_id, status="SUCCEEDED", result=msgspec.Raw(b"{}"))
-
-
-def settlements(session: Session, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    told: list[str] = []
-    monkeypatch.setattr(session, "settle", lambda _, code="", reason="": told.append(code))
-    return told
-
-
-async def reported(session: Session) -> None:
-    await asyncio.gather(*session._tasks)
+    async with link_bench() as made:
+        yield made
 
 
 # Connections
@@ -287,187 +225,6 @@ async def test_whoever_does_not_register_is_not_kept_for_ever(
     worker = {"worker_name": "w", "version": "1", "hostname": "h"}
     handshake = {"protocol": 1, "auth": {"mode": "token"}, "worker": worker}
     assert await closed_after(bench, handshake) == "registration required"
-
-
-# Results
-
-
-async def test_a_result_we_fail_on_is_still_answered(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = await bench.session()
-    told = settlements(session, monkeypatch)
-
-    async def broken(*_: Any, **__: Any) -> str:
-        raise AssertionError("ours")
-
-    monkeypatch.setattr(bench.plane.attempts, "succeeded", broken)
-    session.held["a@1"] = Held("a@1", "r", "kind", 0)
-    session.arrived(arrived(result()))
-    await reported(session)
-    assert told == [codes.INTERNAL]
-
-
-async def test_a_result_told_twice_is_answered_once_it_is_committed(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = await bench.session()
-    told, committed = settlements(session, monkeypatch), asyncio.Event()
-
-    async def slow(*_: Any, **__: Any) -> str:
-        await committed.wait()
-        return "accepted"
-
-    monkeypatch.setattr(bench.plane.attempts, "succeeded", slow)
-    session.held["a@1"] = Held("a@1", "r", "kind", 0)
-    session.arrived(arrived(result()))
-    session.arrived(arrived(result()))
-    await asyncio.sleep(0.01)
-    assert told == []
-    committed.set()
-    await reported(session)
-    assert told == ["", ""]
-    session.arrived(arrived(result()))
-    assert told == ["", "", ""]
-
-
-async def test_a_result_that_cannot_be_read_fails_its_task_for_good(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = await bench.session()
-    told, failed = settlements(session, monkeypatch), failures(bench, monkeypatch)
-    session.held["a@1"] = Held("a@1", "r", "kind", 0)
-    session.garbled(Garbled(arrived(None).heard, "other", "a@1", "nonsense"))
-    assert list(session.held) == ["a@1"]
-    session.garbled(Garbled(arrived(None).heard, "r", "a@1", "nonsense"))
-    await reported(session)
-    assert [(failure.kind, failure.message) for failure in failed] == [
-        ("fatal", "its result cannot be read: nonsense")
-    ]
-    assert told == [codes.INVALID, codes.INVALID]
-
-
-def failures(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[Failure]:
-    """The failures that are reported from now on."""
-    found: list[Failure] = []
-
-    async def failed(_: str, failure: Failure) -> str:
-        found.append(failure)
-        return "accepted"
-
-    monkeypatch.setattr(bench.plane.attempts, "failed", failed)
-    return found
-
-
-async def test_a_result_that_cannot_be_kept_fails_its_task_for_good(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = await bench.session()
-    told, failed = settlements(session, monkeypatch), failures(bench, monkeypatch)
-
-    async def refused(*_: Any, **__: Any) -> str:
-        raise BadRequest("no such number")
-
-    monkeypatch.setattr(bench.plane.attempts, "succeeded", refused)
-    session.held["a@1"] = Held("a@1", "r", "kind", 0)
-    session.arrived(arrived(result()))
-    await reported(session)
-    assert [failure.kind for failure in failed] == ["fatal"]
-    assert told == [codes.INVALID]
-
-
-async def test_an_error_about_another_run_changes_nothing(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = await bench.session()
-    told = settlements(session, monkeypatch)
-    session.held["a@1"] = Held("a@1", "r", "kind", 0)
-    context = m.ErrorContext(details={"task_id": "a@1", "run_id": "other"})
-    session.arrived(arrived(m.CommandError(code="E.X", message="no", context=context)))
-    assert (list(session.held), told) == (["a@1"], [codes.RESULT_STALE])
-
-
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        ('{"a":' * 198 + "1" + "}" * 198, "nested too deep"),
-        (f'{{"a":"{"x" * 1024 * 1024}"}}', "cannot fetch them"),
-    ],
-    ids=["deep", "large"],
-)
-async def test_what_no_frame_can_carry_fails_instead_of_breaking_one_link_after_another(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, given: str, reason: str
-) -> None:
-    session = await bench.session()
-    failed = failures(bench, monkeypatch)
-    Dispatching(session).begin(assignment(input=given))
-    await reported(session)
-    assert [failure.kind for failure in failed] == ["fatal"]
-    assert reason in failed[0].message
-    assert session.link.take(0) == []
-
-
-def assignment(task_id: str = "t", number: int = 1, **more: Any) -> Assignment:
-    fields = {"input": "null", "params": "{}", "lease_until": 0, "claimed_at": 0, **more}
-    return Assignment(
-        attempt_id=f"{task_id}@{number}",
-        run_id="r",
-        task_id=task_id,
-        node="map",
-        number=number,
-        queue="pull:shout",
-        **fields,
-    )
-
-
-async def test_what_a_run_left_is_released_when_the_worker_is_back(bench: Bench) -> None:
-    session = await bench.session()
-    session.link.features = frozenset({"resource.release"})
-    session.hold(Held("a@1", "r", "kind", 0))
-    session.disconnected()
-    session.run_ended("r")
-    session.wake = lambda: None
-    session.resumed()
-    (frame,) = session.link.take(0)
-    assert msgspec.json.decode(frame)["payload"]["scope"] == "r"
-
-
-async def test_a_log_that_cannot_be_kept_holds_up_nobodys_result(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = await bench.session()
-    write = bench.engine.write
-
-    async def choosy(*made: Any, **more: Any) -> None:
-        if any(isinstance(row, LogChunk) for row in made):
-            raise BadRequest("no such text")
-        await write(*made, **more)
-
-    monkeypatch.setattr(bench.engine, "write", choosy)
-    bench.plane.feedback.take(session, "a@1", feedback("log", "words"))
-    await bench.plane.feedback.flush()
-
-
-def feedback(channel: str, text: str) -> m.Feedback:
-    return m.Feedback(run_id="r", task_id="a@1", chunks=[m.Chunk(channel=channel, text=text)])
-
-
-async def test_logs_wait_while_the_database_is_away(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session = await bench.session()
-
-    async def away(*_: Any, **__: Any) -> None:
-        raise Unavailable("away", 0.0)
-
-    bench.plane.feedback.take(session, "a@1", feedback("log\0x", "words"))
-    with monkeypatch.context() as outage:
-        outage.setattr(bench.engine, "write", away)
-        with pytest.raises(Unavailable):
-            await bench.plane.feedback.flush()
-    await bench.plane.feedback.flush()
-    (kept,) = bench.local.database.table(LogChunk).values()
-    assert (kept.channel, kept.text) == ("log\ufffdx", "words")
 
 
 # What it can take

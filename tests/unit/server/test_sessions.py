@@ -7,8 +7,8 @@ import pytest
 
 from windlass.engine import users
 from windlass.engine.engine import Engine
+from windlass.model.access import User
 from windlass.model.errors import Unauthorized
-from windlass.model.rows import User
 from windlass.server.auth import Auth, Who
 from windlass.server.sessions import RENEW_S, Sessions
 from windlass.testing.local import local_engine

@@ -4,7 +4,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from windlass.model.rows import Audit
+from windlass.model.access import Audit
 from windlass.ports.store import Cond
 from windlass.protocol.users_api import AuditList, AuditView
 from windlass.server.http import reply

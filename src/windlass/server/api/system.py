@@ -4,8 +4,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from windlass import __version__
+from windlass.model.access import Token
 from windlass.model.errors import Unavailable
-from windlass.model.rows import Token
 from windlass.protocol.api import (
     InfoView,
     OkView,

@@ -4,8 +4,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine import users
+from windlass.model.access import User
 from windlass.model.errors import BadRequest, Conflict, Denied, NotFound, Unauthorized
-from windlass.model.rows import User
 from windlass.ports.store import Cond
 from windlass.protocol.users_api import (
     ActiveBody,

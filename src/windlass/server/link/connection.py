@@ -127,7 +127,7 @@ class Connection:
                 assert session is not None
                 session.registered(event.register)
                 # Others hear of it with its next sign of life, if not now.
-                await session.reports.quietly(self._plane.note(session))
+                await session.reports.quietly(self._plane.introduce(session))
             case Resuming():
                 await self._resume(event.resume)
             case Beat():

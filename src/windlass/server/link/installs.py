@@ -74,9 +74,9 @@ class Installs:
             for worker in await workers.live_workers(self._plane.engine, transport="link"):
                 if not self._plane.is_cut_off(worker):
                     there[worker.id] = set(workers.services_of(worker))
+            anywhere = {package for packages in there.values() for package in packages}
             for package, owner in sorted(wanted):
-                has = there.get(owner, set()) if owner else set().union(*there.values())
-                if package not in has:
+                if package not in (there.get(owner, set()) if owner else anywhere):
                     await self._install(package, owner)
 
     async def _install(self, package: str, owner: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
-from windlass.engine import workers
+from windlass.engine import catalog, workers
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
 from windlass.engine.loops.forever import raise_outage
@@ -96,7 +96,7 @@ class LinkPlane:
         self._by_id[session.id] = session
         for held in inherited:
             session.inherit(held)
-        await self.note(session)
+        await self.introduce(session)
         # Tasks may have waited for somebody who installs what they need.
         self.installs.look_soon()
         return session
@@ -268,6 +268,11 @@ class LinkPlane:
         if session.wake is not None:
             # It came back while that was written.
             await self.note(session)
+
+    async def introduce(self, session: Session) -> None:
+        """Write down a worker that has registered, with what is in its packages."""
+        await catalog.keep_manifests(self.engine, session.profile.manifests)
+        await self.note(session)
 
     async def note(self, session: Session) -> None:
         """Write down what is known of a worker, and that it is there."""

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 from windlass.engine.handlers import Handlers, is_name
 from windlass.model.queues import own_queue
@@ -47,6 +48,12 @@ class Profile:
         installed = (p for p in self.register.packages if p.status == "installed")
         names = (f"{p.name}@{p.version}" for p in installed)
         return [name for name in names if is_name(name)]
+
+    @property
+    def manifests(self) -> dict[str, dict[str, Any]]:
+        """What it says is in its packages, by `name@version`."""
+        given = {f"{m.name}@{m.version}": m.manifest for m in self.register.manifests or ()}
+        return {name: manifest for name, manifest in given.items() if is_name(name)}
 
     def load(self, held: int) -> int:
         """How unattractive the worker is beside its free slots: what it does for others, and how

@@ -85,9 +85,8 @@ class Session:
     def registered(self, register: m.Register) -> None:
         """Take over what the worker says it can do."""
         self.profile.register = register
-        for found in register.manifests or ():
-            package = f"{found.name}@{found.version}"
-            self.plane.engine.handlers.learn_manifest(package, found.manifest)
+        for package, manifest in self.profile.manifests.items():
+            self.plane.engine.handlers.learn_manifest(package, manifest)
         self.ask()
 
     def ask(self) -> None:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from msgspec.structs import replace
 
-from windlass.model.rows import Attempt, Row, Run, Task, Token, User, Version
+from windlass.model.access import Token, User
+from windlass.model.rows import Attempt, Row, Run, Task, Version
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, TASK_ENDED, TaskState
 from windlass.ports.store import Raced, Writes
 from windlass.testing.memory.locks import RowLocks

@@ -44,6 +44,12 @@ create table package_versions (
 );
 create index package_versions_by_name on package_versions (name, id);
 
+create table manifests (
+    package {id} primary key,
+    manifest text not null,
+    reported_at bigint not null
+);
+
 create table artifacts (
     attempt_id {id} not null,
     resource_id {id} not null,

@@ -1,0 +1,187 @@
+"""What comes back on the link: told twice, unreadable, too large, or while the database is away."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.unit.server.link_bench import (
+    Bench,
+    arrived,
+    assignment,
+    failures,
+    link_bench,
+    reported,
+    result,
+    settlements,
+)
+from windlass.model.errors import BadRequest, Unavailable
+from windlass.model.rows import LogChunk
+from windlass.protocol.link import codes
+from windlass.protocol.link import messages as m
+from windlass.protocol.link.server import Garbled
+from windlass.server.link.dispatching import Dispatching
+from windlass.server.link.held import Held
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def bench() -> AsyncGenerator[Bench]:
+    async with link_bench() as made:
+        yield made
+
+
+async def test_a_result_we_fail_on_is_still_answered(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    told = settlements(session, monkeypatch)
+
+    async def broken(*_: Any, **__: Any) -> str:
+        raise AssertionError("ours")
+
+    monkeypatch.setattr(bench.plane.attempts, "succeeded", broken)
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    session.arrived(arrived(result()))
+    await reported(session)
+    assert told == [codes.INTERNAL]
+
+
+async def test_a_result_told_twice_is_answered_once_it_is_committed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    told, committed = settlements(session, monkeypatch), asyncio.Event()
+
+    async def slow(*_: Any, **__: Any) -> str:
+        await committed.wait()
+        return "accepted"
+
+    monkeypatch.setattr(bench.plane.attempts, "succeeded", slow)
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    session.arrived(arrived(result()))
+    session.arrived(arrived(result()))
+    await asyncio.sleep(0.01)
+    assert told == []
+    committed.set()
+    await reported(session)
+    assert told == ["", ""]
+    session.arrived(arrived(result()))
+    assert told == ["", "", ""]
+
+
+async def test_a_result_that_cannot_be_read_fails_its_task_for_good(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    told, failed = settlements(session, monkeypatch), failures(bench, monkeypatch)
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    session.garbled(Garbled(arrived(None).heard, "other", "a@1", "nonsense"))
+    assert list(session.held) == ["a@1"]
+    session.garbled(Garbled(arrived(None).heard, "r", "a@1", "nonsense"))
+    await reported(session)
+    assert [(failure.kind, failure.message) for failure in failed] == [
+        ("fatal", "its result cannot be read: nonsense")
+    ]
+    assert told == [codes.INVALID, codes.INVALID]
+
+
+async def test_a_result_that_cannot_be_kept_fails_its_task_for_good(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    told, failed = settlements(session, monkeypatch), failures(bench, monkeypatch)
+
+    async def refused(*_: Any, **__: Any) -> str:
+        raise BadRequest("no such number")
+
+    monkeypatch.setattr(bench.plane.attempts, "succeeded", refused)
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    session.arrived(arrived(result()))
+    await reported(session)
+    assert [failure.kind for failure in failed] == ["fatal"]
+    assert told == [codes.INVALID]
+
+
+async def test_an_error_about_another_run_changes_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    told = settlements(session, monkeypatch)
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    context = m.ErrorContext(details={"task_id": "a@1", "run_id": "other"})
+    session.arrived(arrived(m.CommandError(code="E.X", message="no", context=context)))
+    assert (list(session.held), told) == (["a@1"], [codes.RESULT_STALE])
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ('{"a":' * 198 + "1" + "}" * 198, "nested too deep"),
+        (f'{{"a":"{"x" * 1024 * 1024}"}}', "cannot fetch them"),
+    ],
+    ids=["deep", "large"],
+)
+async def test_what_no_frame_can_carry_fails_instead_of_breaking_one_link_after_another(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, given: str, reason: str
+) -> None:
+    session = await bench.session()
+    failed = failures(bench, monkeypatch)
+    Dispatching(session).begin(assignment(input=given))
+    await reported(session)
+    assert [failure.kind for failure in failed] == ["fatal"]
+    assert reason in failed[0].message
+    assert session.link.take(0) == []
+
+
+async def test_what_a_run_left_is_released_when_the_worker_is_back(bench: Bench) -> None:
+    session = await bench.session()
+    session.link.features = frozenset({"resource.release"})
+    session.hold(Held("a@1", "r", "kind", 0))
+    session.disconnected()
+    session.run_ended("r")
+    session.wake = lambda: None
+    session.resumed()
+    (frame,) = session.link.take(0)
+    assert msgspec.json.decode(frame)["payload"]["scope"] == "r"
+
+
+async def test_a_log_that_cannot_be_kept_holds_up_nobodys_result(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+    write = bench.engine.write
+
+    async def choosy(*made: Any, **more: Any) -> None:
+        if any(isinstance(row, LogChunk) for row in made):
+            raise BadRequest("no such text")
+        await write(*made, **more)
+
+    monkeypatch.setattr(bench.engine, "write", choosy)
+    bench.plane.feedback.take(session, "a@1", feedback("log", "words"))
+    await bench.plane.feedback.flush()
+
+
+def feedback(channel: str, text: str) -> m.Feedback:
+    return m.Feedback(run_id="r", task_id="a@1", chunks=[m.Chunk(channel=channel, text=text)])
+
+
+async def test_logs_wait_while_the_database_is_away(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await bench.session()
+
+    async def away(*_: Any, **__: Any) -> None:
+        raise Unavailable("away", 0.0)
+
+    bench.plane.feedback.take(session, "a@1", feedback("log\0x", "words"))
+    with monkeypatch.context() as outage:
+        outage.setattr(bench.engine, "write", away)
+        with pytest.raises(Unavailable):
+            await bench.plane.feedback.flush()
+    await bench.plane.feedback.flush()
+    (kept,) = bench.local.database.table(LogChunk).values()
+    assert (kept.channel, kept.text) == ("log\ufffdx", "words")
