@@ -153,6 +153,8 @@ an OpenAPI 3.1 document is at `/api/v1/openapi.json`.
   so they neither skip nor repeat when things are added meanwhile.
 - **Once only.** `Idempotency-Key` (or `requestId`) on a start: the same key with the same request
   gives the same run, with another request a 409.
+- **Two shapes.** Runs and lists of runs have AstraFlow's shape unless the caller sends `Accept:
+  application/vnd.windlass+json` or filters with `q`; see [AstraFlow API](astraflow-api.md).
 - **Filters** (`q` of runs): words joined by *and*, commas by *or*, as in
   `status:failed,waiting flow:review-* started:>-2h`. Keys are `status flow version error node
   started created finished updated`; `-status:` negates; a bare word is the beginning of an id or of

@@ -6,7 +6,6 @@ import msgspec
 from msgspec import Meta
 
 from windlass.protocol.exchange import Wire
-from windlass.protocol.workers_api import WorkerMeta, WorkerPackage
 
 Raw = msgspec.Raw
 
@@ -261,22 +260,6 @@ class CheckpointView(Wire, frozen=True, kw_only=True):
 class AnswerBody(Wire, frozen=True, kw_only=True):
     answer: Any
     note: str = ""
-
-
-class WorkerView(Wire, frozen=True, kw_only=True):
-    id: str
-    transport: str
-    url: str
-    services: list[str]
-    capacity: int
-    load: int
-    held: int
-    state: str
-    registered_at: int
-    seen_at: int
-    packages: list[WorkerPackage] = []
-    meta: WorkerMeta | None = None
-    """Of workers on the link: what they said of themselves."""
 
 
 class TokenBody(Wire, frozen=True, kw_only=True):

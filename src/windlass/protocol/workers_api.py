@@ -11,9 +11,27 @@ class WorkerPackage(Wire, frozen=True, kw_only=True):
     status: str
 
 
-class WorkerMeta(Wire, frozen=True, kw_only=True):
-    """What a worker said of itself."""
+class WorkerView(Wire, frozen=True, kw_only=True):
+    """A worker; what only workers on the link tell of themselves is empty for others."""
 
+    id: str
+    transport: str
+    url: str
+    services: list[str]
+    queues: list[str]
+    """AstraFlow's word for services."""
+    capacity: int
+    load: int
+    held: int
+    state: str
+    connected: bool
+    """Whether it is on the link now."""
+    registered: bool
+    registered_at: int
+    seen_at: int
+    last_heartbeat_at: str
+    """AstraFlow's word for `seenAt`, in ISO 8601."""
+    packages: list[WorkerPackage] = []
     hostname: str = ""
     version: str = ""
     instance_id: str = ""
@@ -22,6 +40,14 @@ class WorkerMeta(Wire, frozen=True, kw_only=True):
     heartbeat: dict[str, Any] | None = None
     payload_types: list[str] = []
     channels: list[str] = []
+
+
+class WorkerList(Wire, frozen=True, kw_only=True):
+    """A page of workers; `next` and `nextCursor` are the cursor of the one after."""
+
+    items: list[WorkerView]
+    next: str | None = None
+    next_cursor: str | None = None
 
 
 class CommandBody(Wire, frozen=True, kw_only=True):

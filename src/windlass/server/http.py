@@ -25,6 +25,8 @@ from windlass.protocol.packages.errors import PackageError
 
 T = TypeVar("T")
 
+NATIVE_TYPE = "application/vnd.windlass+json"
+"""What callers accept who want our own shape where AstraFlow has another."""
 _INLINE_BYTES = 256 * 1024
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
@@ -85,6 +87,11 @@ def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) 
     return Response(
         msgspec.json.encode(value), status, headers=headers, media_type="application/json"
     )
+
+
+def wants_native(request: Request) -> bool:
+    """Whether the caller asks for our own shape of what AstraFlow shapes in another way."""
+    return NATIVE_TYPE in request.headers.get("accept", "")
 
 
 def raw(text: str | None) -> msgspec.Raw | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -14,8 +14,8 @@ from windlass.server.routes import Route
 def openapi(routes: Sequence[Route]) -> dict[str, Any]:
     """An OpenAPI 3.1 document for the native API."""
     routes = [route for route in routes if route.path.startswith("/api/v1/")]
-    types: set[Any] = {route.body for route in routes} | {route.gives for route in routes}
-    ordered = sorted((types | {ErrorView}) - {None}, key=str)
+    types = {type_ for route in routes for one in (route.body, route.gives) for type_ in each(one)}
+    ordered = sorted(types | {ErrorView}, key=str)
     schemas, components = msgspec.json.schema_components(
         ordered, ref_template="#/components/schemas/{name}"
     )
@@ -33,6 +33,23 @@ def openapi(routes: Sequence[Route]) -> dict[str, Any]:
         },
     }
     return renamed(document)
+
+
+def each(given: Any) -> tuple[Any, ...]:
+    """The types a route names: none, one, or a tuple of them."""
+    if is_several(given):
+        return given
+    return () if given is None else (given,)
+
+
+def is_several(given: object) -> TypeGuard[tuple[Any, ...]]:
+    return isinstance(given, tuple)
+
+
+def schema_of(given: Any, refs: dict[Any, Any]) -> dict[str, Any]:
+    found = [refs[type_] for type_ in each(given)]
+    # Not oneOf: shapes may overlap, and a document that fits both is none the worse for it.
+    return found[0] if len(found) == 1 else {"anyOf": found}
 
 
 def renamed(document: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +70,7 @@ def operation(route: Route, refs: dict[Any, Any]) -> dict[str, Any]:
     ]
     answer: dict[str, Any] = {"description": "Done"}
     if route.gives is not None:
-        answer["content"] = {"application/json": {"schema": refs[route.gives]}}
+        answer["content"] = {"application/json": {"schema": schema_of(route.gives, refs)}}
     failure = {"application/problem+json": {"schema": refs[ErrorView]}}
     found: dict[str, Any] = {
         "operationId": f"{route.handler.__module__.rpartition('.')[2]}_{route.handler.__name__}",
@@ -66,7 +83,9 @@ def operation(route: Route, refs: dict[Any, Any]) -> dict[str, Any]:
     if parameters:
         found["parameters"] = parameters
     if route.body is not None:
-        found["requestBody"] = {"content": {"application/json": {"schema": refs[route.body]}}}
+        found["requestBody"] = {
+            "content": {"application/json": {"schema": schema_of(route.body, refs)}}
+        }
     if route.role is not None:
         found["security"] = [{"token": []}]
         found["x-role"] = route.role

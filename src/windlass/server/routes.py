@@ -29,6 +29,7 @@ class Route(msgspec.Struct, frozen=True):
     """Who may call it; None: anybody."""
     body: Any = None
     gives: Any = None
+    """The type of the body, of the answer; a tuple where it is one of several."""
     status: int = 200
     query: tuple[str, ...] = ()
     errors: Callable[[Exception], Response] = problem

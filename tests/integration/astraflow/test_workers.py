@@ -75,14 +75,18 @@ async def test_workers_are_listed_with_what_they_have_and_filtered_by_it(
 
         async def beaten() -> bool:
             found = (await server.http.get("/api/v1/workers/first")).json()
-            return found["meta"]["heartbeat"] is not None
+            return found["heartbeat"] is not None
 
         await until(beaten)
         one = (await server.http.get("/api/v1/workers/first")).json()
         assert one["packages"] == [{"name": "demo", "version": "1.0.0", "status": "installed"}]
-        assert one["meta"]["hostname"] == "independent"
-        assert one["meta"]["capabilities"]["concurrency"] == {"maxParallel": 16}
-        assert one["meta"]["heartbeat"]["metrics"]["cpuPct"] == 1.0
+        assert one["hostname"] == "independent"
+        assert one["capabilities"]["concurrency"] == {"maxParallel": 16}
+        assert one["heartbeat"]["metrics"]["cpuPct"] == 1.0
+        assert one["queues"] == one["services"] == ["demo@1.0.0"]
+        assert one["lastHeartbeatAt"].endswith("Z")
+        assert (one["connected"], one["registered"], one["tenant"]) == (True, True, "default")
+        assert one["instanceId"]
         assert await ids(server) == ["first", "other"]
         assert await ids(server, packageName="extra", packageVersion="2.0.0") == ["other"]
         assert await ids(server, packageStatus="failed") == []
@@ -90,12 +94,24 @@ async def test_workers_are_listed_with_what_they_have_and_filtered_by_it(
         assert await ids(server, connected="false") == []
         assert await ids(server, connected="true", healthy="true") == ["first", "other"]
         assert await ids(server, maxInflight=0, maxHeartbeatAgeSeconds=60) == ["first", "other"]
+        assert await ids(server, registered="true") == ["first", "other"]
+        assert await ids(server, registered="false") == []
         page = await server.http.get("/api/v1/workers", params={"transport": "link", "limit": 1})
-        assert page.json()["next"] == "first"
+        assert page.json()["next"] == page.json()["nextCursor"] == "first"
         assert await ids(server, limit=1, cursor="first") == ["other"]
         for bad in ({"connected": "perhaps"}, {"packageName": "demo"}, {"maxInflight": "many"}):
             assert (await server.http.get("/api/v1/workers", params=bad)).status_code == 400
     assert (await server.http.get("/api/v1/workers/nobody")).status_code == 404
+
+
+async def test_workers_are_filtered_by_the_latency_they_tell(server: LinkServer) -> None:
+    for name, metrics in [("far", {"latencyMs": 90}), ("near", {"latency_ms": 5}), ("silent", {})]:
+        body = {"workerId": name, "packages": ["demo@1.0.0"]}
+        assert (await server.http.post("/api/workers/register", json=body)).status_code == 200
+        beat = {"workerId": name, "healthy": True, "metrics": metrics}
+        assert (await server.http.post("/api/workers/heartbeat", json=beat)).status_code == 200
+    assert await ids(server, maxLatencyMs=50) == ["near"]
+    assert await ids(server, maxLatencyMs=100) == ["far", "near"]
 
 
 async def test_a_drained_worker_ends_what_it_has_and_gets_nothing_new(server: LinkServer) -> None:

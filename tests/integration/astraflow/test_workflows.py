@@ -44,12 +44,14 @@ async def test_runs_are_listed_oldest_first_by_status_and_client(server: LinkSer
     assert (await listed(server, status="failed"))["items"] == []
     bad = await server.http.get("/api/v1/runs", params={"status": "asleep"})
     assert bad.status_code == 400
-    headers = {"Accept": "application/vnd.astraflow+json"}
-    astra = (await server.http.get("/api/v1/runs", headers=headers)).json()
-    assert "nextCursor" in astra
-    native = await listed(server)
+    everyones = await listed(server)
+    assert [run["runId"] for run in everyones["items"]] == [*first, other, waiting]
+    assert "nextCursor" in everyones
+    native = (await server.http.get("/api/v1/runs", headers=NATIVE)).json()
     assert native["items"][0]["id"] == waiting
     assert "next" in native
+    ours = await listed(server, q="status:succeeded")
+    assert ours["items"][0]["id"] == waiting
 
 
 async def test_a_definition_is_as_submitted_and_told_apart_by_its_etag(server: LinkServer) -> None:

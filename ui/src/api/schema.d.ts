@@ -595,7 +595,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Runs, newest first, by the filter grammar; workflow runs, oldest first, if the caller filters */
+        /** Workflow runs, oldest first; natively, or with `q`, runs of all kinds, newest first. */
         get: operations["runs_list_runs"];
         put?: never;
         /** Start a run of a flow by its name, or of a workflow in the body; with an Idempotency-Key or */
@@ -1794,6 +1794,13 @@ export interface components {
             output?: unknown;
             token: string | number;
         };
+        /** ResultError */
+        ResultError: {
+            code: string;
+            /** @default null */
+            details: Record<string, never> | null;
+            message: string;
+        };
         /** RetryBody */
         RetryBody: {
             /** @default false */
@@ -1827,6 +1834,55 @@ export interface components {
             workerId: string;
             workerName: string;
         };
+        /** RunList */
+        RunList: {
+            items: components["schemas"]["WorkflowRun"][];
+            /** @default null */
+            nextCursor: string | null;
+        };
+        /**
+         * RunNode
+         * @description One node of a run as it stands.
+         */
+        RunNode: {
+            /** @default null */
+            ackDeadline: string | null;
+            /** @default null */
+            affinity: Record<string, never> | null;
+            /** @default null */
+            artifacts: components["schemas"]["RunArtifact"][] | null;
+            /** @default null */
+            dispatchId: string | null;
+            /** @default null */
+            error: components["schemas"]["ResultError"] | null;
+            /** @default null */
+            finishedAt: string | null;
+            /** @default null */
+            metadata: Record<string, never> | null;
+            /** @default null */
+            middlewares: string[] | null;
+            nodeId: string;
+            /** @default null */
+            pendingAck: boolean | null;
+            /** @default null */
+            resourceRefs: {
+                [key: string]: string;
+            }[] | null;
+            /** @default null */
+            result: unknown | null;
+            /** @default null */
+            seq: number | null;
+            /** @default null */
+            startedAt: string | null;
+            /** @default null */
+            state: Record<string, never> | null;
+            status: string;
+            taskId: string;
+            /** @default null */
+            workerId: string | null;
+            /** @default null */
+            workerName: string | null;
+        };
         /**
          * Page[RunView]
          * @description A page of a list; `next` is the cursor of the one after, None at the end.
@@ -1835,6 +1891,17 @@ export interface components {
             items: components["schemas"]["RunView"][];
             /** @default null */
             next: string | number | null;
+        };
+        /**
+         * RunRef
+         * @description What starting or cancelling a run tells.
+         */
+        RunRef: {
+            clientId: string;
+            createdAt: string;
+            definitionHash: string;
+            runId: string;
+            status: string;
         };
         /** RunView */
         RunView: {
@@ -2112,26 +2179,15 @@ export interface components {
             reasons: components["schemas"]["ReasonView"][];
         };
         /**
-         * WorkerMeta
-         * @description What a worker said of itself.
+         * WorkerList
+         * @description A page of workers; `next` and `nextCursor` are the cursor of the one after.
          */
-        WorkerMeta: {
+        WorkerList: {
+            items: components["schemas"]["WorkerView"][];
             /** @default null */
-            capabilities: Record<string, never> | null;
-            /** @default [] */
-            channels: string[];
+            next: string | null;
             /** @default null */
-            heartbeat: Record<string, never> | null;
-            /** @default  */
-            hostname: string;
-            /** @default  */
-            instanceId: string;
-            /** @default [] */
-            payloadTypes: string[];
-            /** @default  */
-            tenant: string;
-            /** @default  */
-            version: string;
+            nextCursor: string | null;
         };
         /** WorkerPackage */
         WorkerPackage: {
@@ -2140,30 +2196,54 @@ export interface components {
             version: string;
         };
         /**
-         * Page[WorkerView]
-         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         * WorkerView
+         * @description A worker; what only workers on the link tell of themselves is empty for others.
          */
-        WorkerPage: {
-            items: components["schemas"]["WorkerView"][];
-            /** @default null */
-            next: string | number | null;
-        };
-        /** WorkerView */
         WorkerView: {
-            capacity: number;
-            held: number;
-            id: string;
-            load: number;
             /** @default null */
-            meta: components["schemas"]["WorkerMeta"] | null;
+            capabilities: Record<string, never> | null;
+            capacity: number;
+            /** @default [] */
+            channels: string[];
+            connected: boolean;
+            /** @default null */
+            heartbeat: Record<string, never> | null;
+            held: number;
+            /** @default  */
+            hostname: string;
+            id: string;
+            /** @default  */
+            instanceId: string;
+            lastHeartbeatAt: string;
+            load: number;
             /** @default [] */
             packages: components["schemas"]["WorkerPackage"][];
+            /** @default [] */
+            payloadTypes: string[];
+            queues: string[];
+            registered: boolean;
             registeredAt: number;
             seenAt: number;
             services: string[];
             state: string;
+            /** @default  */
+            tenant: string;
             transport: string;
             url: string;
+            /** @default  */
+            version: string;
+        };
+        /**
+         * WorkflowBody
+         * @description `POST /runs` with the workflow itself.
+         */
+        WorkflowBody: {
+            clientId: string;
+            /** @default 0 */
+            priority: number;
+            /** @default null */
+            tags: Record<string, never> | null;
+            workflow: Record<string, never>;
         };
         /** WorkflowList */
         WorkflowList: {
@@ -2176,6 +2256,24 @@ export interface components {
             definitionHash: string;
             version: number;
             workflowId: string;
+        };
+        /** WorkflowRun */
+        WorkflowRun: {
+            /** @default null */
+            artifacts: components["schemas"]["RunArtifact"][] | null;
+            clientId: string;
+            createdAt: string;
+            definitionHash: string;
+            /** @default null */
+            error: components["schemas"]["ResultError"] | null;
+            /** @default null */
+            finishedAt: string | null;
+            /** @default null */
+            nodes: components["schemas"]["RunNode"][] | null;
+            runId: string;
+            /** @default null */
+            startedAt: string | null;
+            status: string;
         };
     };
     responses: never;
@@ -3486,7 +3584,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunPage"];
+                    "application/json": components["schemas"]["RunPage"] | components["schemas"]["RunList"];
                 };
             };
             /** @description Refused */
@@ -3509,7 +3607,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["StartBody"];
+                "application/json": components["schemas"]["StartBody"] | components["schemas"]["WorkflowBody"];
             };
         };
         responses: {
@@ -3519,7 +3617,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StartedView"];
+                    "application/json": components["schemas"]["StartedView"] | components["schemas"]["RunRef"];
                 };
             };
             /** @description Refused */
@@ -3585,7 +3683,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunView"];
+                    "application/json": components["schemas"]["RunView"] | components["schemas"]["WorkflowRun"];
                 };
             };
             /** @description Refused */
@@ -3690,7 +3788,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OkView"];
+                    "application/json": components["schemas"]["OkView"] | components["schemas"]["RunRef"];
                 };
             };
             /** @description Refused */
@@ -4495,12 +4593,14 @@ export interface operations {
                 transport?: string;
                 queue?: string;
                 connected?: string;
+                registered?: string;
                 healthy?: string;
                 packageName?: string;
                 packageVersion?: string;
                 packageStatus?: string;
                 maxInflight?: string;
                 maxHeartbeatAgeSeconds?: string;
+                maxLatencyMs?: string;
                 limit?: string;
                 cursor?: string;
             };
@@ -4516,7 +4616,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WorkerPage"];
+                    "application/json": components["schemas"]["WorkerList"];
                 };
             };
             /** @description Refused */

@@ -155,7 +155,7 @@ function Row({ worker, shown, slim, onChoose }: { worker: Worker; shown: boolean
         <button type="button" aria-expanded={shown} onClick={() => onChoose(worker.id)} className="text-accent underline">
           {worker.id}
         </button>
-        {worker.meta?.hostname && <span className="block text-xs font-normal text-soft">{worker.meta.hostname}</span>}
+        {worker.hostname && <span className="block text-xs font-normal text-soft">{worker.hostname}</span>}
         <span className="mt-1 block font-normal md:hidden">
           <Status state={worker.state} /> <span className="block text-xs text-soft">{worker.transport} · <Ago at={worker.seenAt} /></span>
         </span>

@@ -89,8 +89,8 @@ function Facts({ worker }: { worker: Worker }) {
     [t('Way'), worker.transport],
     [t('Holds'), `${worker.held}${worker.capacity > 0 ? ` / ${worker.capacity}` : ''}`],
   ]
-  if (worker.meta?.hostname) facts.push([t('Machine'), `${worker.meta.hostname}${worker.meta.tenant ? ` · ${worker.meta.tenant}` : ''}`])
-  if (worker.meta?.version) facts.push([t('Version'), worker.meta.version])
+  if (worker.hostname) facts.push([t('Machine'), `${worker.hostname}${worker.tenant ? ` · ${worker.tenant}` : ''}`])
+  if (worker.version) facts.push([t('Version'), worker.version])
   if (health.uptimeS !== null) facts.push([t('Runs for'), formatSpan(health.uptimeS * 1000)])
   if (health.rssBytes !== null) facts.push([t('Its memory'), formatBytes(health.rssBytes)])
   return (

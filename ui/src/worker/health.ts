@@ -21,7 +21,7 @@ function number(value: unknown): number | null {
 }
 
 export function healthOf(worker: Worker): WorkerHealth {
-  const beat = (worker.meta?.heartbeat ?? {}) as Record<string, unknown>
+  const beat = (worker.heartbeat ?? {}) as Record<string, unknown>
   const metrics = (typeof beat.metrics === 'object' && beat.metrics !== null ? beat.metrics : {}) as Record<string, unknown>
   const gauges: Gauge[] = []
   for (const [name, key] of [['cpu', 'cpuPct'], ['memory', 'memPct'], ['disk', 'diskPct']] as const) {
@@ -65,7 +65,7 @@ export function matching(workers: readonly Worker[], wanted: Wanted): Worker[] {
   const q = wanted.q.trim().toLowerCase()
   return workers.filter((worker) => {
     const packages = worker.packages ?? []
-    const words = [worker.id, worker.meta?.hostname ?? '', ...worker.services, ...packages.map((one) => `${one.name}@${one.version}`)]
+    const words = [worker.id, worker.hostname ?? '', ...worker.services, ...packages.map((one) => `${one.name}@${one.version}`)]
     return (
       (!wanted.state || worker.state === wanted.state) &&
       (!wanted.way || worker.transport === wanted.way) &&

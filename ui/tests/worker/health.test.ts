@@ -4,15 +4,17 @@ import type { Worker } from '@/api/types'
 import { healthOf, inOrder, matching } from '@/worker/health'
 
 function worker(id: string, change: Partial<Worker> = {}): Worker {
+  const told = { hostname: '', version: '', instanceId: '', tenant: '', capabilities: null, heartbeat: null, payloadTypes: [], channels: [] }
   return {
+    ...told,
     ...{ id, transport: 'link', url: '', services: [], capacity: 4, load: 0, held: 1, state: 'online', registeredAt: 0, seenAt: 0 },
-    ...{ packages: [], meta: null },
+    ...{ packages: [], queues: [], connected: true, registered: true, lastHeartbeatAt: '' },
     ...change,
   }
 }
 
 function beating(metrics: unknown, healthy: unknown = true): Worker {
-  return worker('w', { meta: { heartbeat: { healthy, metrics } } as unknown as Worker['meta'] })
+  return worker('w', { heartbeat: { healthy, metrics } as unknown as Worker['heartbeat'] })
 }
 
 test('health is what the worker said last', () => {

@@ -12,10 +12,10 @@ from windlass.model.errors import BadRequest, NotFound
 from windlass.model.rows import Worker
 from windlass.model.values import is_list, is_object
 from windlass.ports.store import Cond
-from windlass.protocol.api import Page, WorkerView
-from windlass.protocol.workers_api import WorkerMeta, WorkerPackage
+from windlass.protocol.workers_api import WorkerList, WorkerPackage, WorkerView
 from windlass.server.api.flows import engine_of
 from windlass.server.http import reply, whole_number
+from windlass.server.link.outcomes import iso
 from windlass.server.paging import fetch_filtered
 from windlass.server.routes import Route
 
@@ -30,26 +30,38 @@ class Wanted(msgspec.Struct, frozen=True):
     text: str | None = None
     queue: str | None = None
     connected: bool | None = None
+    registered: bool | None = None
     healthy: bool | None = None
     package: tuple[str, str] | None = None
     package_status: str | None = None
     inflight_max: int | None = None
     age_s_max: int | None = None
+    latency_ms_max: int | None = None
 
     def fits(self, engine: Engine, row: Worker) -> bool:
         state = workers.state_of(engine, row)
         meta = meta_of(row)
-        connected = row.transport == "link" and state in workers.LIVE
         age_ms = engine.store.now() - row.seen_at
         return (
             self.state in (None, state)
             and (self.text is None or self.text in row.id or self.text in str(meta.get("hostname")))
             and (self.queue is None or workers.serves(row, self.queue))
-            and self.connected in (None, connected)
+            and self.connected in (None, is_connected(row, state))
+            and self.registered in (None, is_registered(state))
             and self.healthy in (None, is_healthy(meta))
             and self.has_package(meta)
-            and (self.inflight_max is None or inflight(row, meta) <= self.inflight_max)
+            and self.is_quick(row, meta)
             and (self.age_s_max is None or age_ms <= self.age_s_max * 1000)
+        )
+
+    def is_quick(self, row: Worker, meta: dict[str, Any]) -> bool:
+        """Whether it is as idle and as near as asked; one that says no latency may be far."""
+        busy = measured(meta, "inflight")
+        latency = measured(meta, "latencyMs")
+        return (
+            self.inflight_max is None or (row.load if busy is None else busy) <= self.inflight_max
+        ) and (
+            self.latency_ms_max is None or (latency is not None and latency <= self.latency_ms_max)
         )
 
     def has_package(self, meta: dict[str, Any]) -> bool:
@@ -73,11 +85,13 @@ def wanted(request: Request) -> Wanted:
         text=query.get("q") or None,
         queue=query.get("queue") or None,
         connected=truth(request, "connected"),
+        registered=truth(request, "registered"),
         healthy=truth(request, "healthy"),
         package=(name, version) if name and version else None,
         package_status=query.get("packageStatus") or None,
         inflight_max=number(request, "maxInflight"),
         age_s_max=number(request, "maxHeartbeatAgeSeconds"),
+        latency_ms_max=number(request, "maxLatencyMs"),
     )
 
 
@@ -106,12 +120,12 @@ async def list_workers(request: Request) -> Response:
         lambda row: filters.fits(engine, row),
         [Cond("transport", "=", transport)] if transport else [],
         descending=False,
-        size=100,
+        size=50,
         size_max=1000,
     )
     held = {row["worker_id"]: row["n"] for row in await engine.store.query("count_held")}
     items = [worker_view(engine, row, held.get(row.id, 0)) for row in rows]
-    return reply(Page(items=items, next=next_))
+    return reply(WorkerList(items=items, next=next_, next_cursor=next_))
 
 
 async def get_worker(request: Request) -> Response:
@@ -126,20 +140,47 @@ async def get_worker(request: Request) -> Response:
 
 def worker_view(engine: Engine, row: Worker, held: int) -> WorkerView:
     meta = meta_of(row)
+    state = workers.state_of(engine, row)
+    services = msgspec.json.decode(row.services, type=list[str])
+    capabilities, beat = meta.get("capabilities"), meta.get("heartbeat")
+
+    def text(name: str) -> str:
+        return str(meta.get(name) or "")
+
     return WorkerView(
         id=row.id,
         transport=row.transport,
         url=row.url,
-        services=msgspec.json.decode(row.services),
+        services=services,
+        queues=services,
         capacity=row.capacity,
         load=row.load,
         held=held,
-        state=workers.state_of(engine, row),
+        state=state,
+        connected=is_connected(row, state),
+        registered=is_registered(state),
         registered_at=row.registered_at,
         seen_at=row.seen_at,
+        last_heartbeat_at=iso(row.seen_at),
         packages=packages_of(meta),
-        meta=link_meta(meta) if row.transport == "link" else None,
+        hostname=text("hostname"),
+        version=text("version"),
+        instance_id=text("instanceId"),
+        tenant=text("tenant"),
+        capabilities=camel_capabilities(capabilities) if is_object(capabilities) else None,
+        heartbeat=camel_heartbeat(beat) if is_object(beat) else None,
+        payload_types=meta.get("payloadTypes") or [],
+        channels=meta.get("channels") or [],
     )
+
+
+def is_connected(row: Worker, state: str) -> bool:
+    return row.transport == "link" and state in workers.LIVE
+
+
+def is_registered(state: str) -> bool:
+    """Whether it is still counted on: one that is gone for good registers anew."""
+    return state != "offline"
 
 
 def meta_of(row: Worker) -> dict[str, Any]:
@@ -154,23 +195,6 @@ def packages_of(meta: dict[str, Any]) -> list[WorkerPackage]:
         for p in (given if is_list(given) else ())
         if is_object(p) and {"name", "version", "status"} <= p.keys()
     ]
-
-
-def link_meta(meta: dict[str, Any]) -> WorkerMeta:
-    def text(name: str) -> str:
-        return str(meta.get(name) or "")
-
-    capabilities, beat = meta.get("capabilities"), meta.get("heartbeat")
-    return WorkerMeta(
-        hostname=text("hostname"),
-        version=text("version"),
-        instance_id=text("instanceId"),
-        tenant=text("tenant"),
-        capabilities=camel_capabilities(capabilities) if is_object(capabilities) else None,
-        heartbeat=camel_heartbeat(beat) if is_object(beat) else None,
-        payload_types=meta.get("payloadTypes") or [],
-        channels=meta.get("channels") or [],
-    )
 
 
 def camel(fields: dict[str, Any]) -> dict[str, Any]:
@@ -198,11 +222,12 @@ def is_healthy(meta: dict[str, Any]) -> bool:
     return not is_object(beat) or beat.get("healthy") is not False
 
 
-def inflight(row: Worker, meta: dict[str, Any]) -> float:
+def measured(meta: dict[str, Any], name: str) -> float | None:
+    """A number of its newest heartbeat."""
     beat = meta.get("heartbeat")
     metrics = beat.get("metrics") if is_object(beat) else None
-    found = metrics.get("inflight") if is_object(metrics) else None
-    return found if isinstance(found, int | float) else row.load
+    found = camel(metrics).get(name) if is_object(metrics) else None
+    return found if isinstance(found, int | float) else None
 
 
 _AT = "/api/v1/workers"
@@ -212,16 +237,18 @@ _QUERY = (
     "transport",
     "queue",
     "connected",
+    "registered",
     "healthy",
     "packageName",
     "packageVersion",
     "packageStatus",
     "maxInflight",
     "maxHeartbeatAgeSeconds",
+    "maxLatencyMs",
     "limit",
     "cursor",
 )
 ROUTES = [
-    Route("GET", _AT, list_workers, gives=Page[WorkerView], query=_QUERY),
+    Route("GET", _AT, list_workers, gives=WorkerList, query=_QUERY),
     Route("GET", _AT + "/{id}", get_worker, gives=WorkerView),
 ]

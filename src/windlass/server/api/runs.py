@@ -31,12 +31,19 @@ from windlass.server.api.flows import engine_of
 from windlass.server.audit import note
 from windlass.server.compat.astraflow import listing
 from windlass.server.compat.astraflow import runs as astraflow
-from windlass.server.compat.astraflow.views import run_ref
-from windlass.server.http import parse_json, raw, read_body, read_json, reply, whole_number
+from windlass.server.compat.astraflow.views import RunRef, WorkflowRun, run_ref
+from windlass.server.http import (
+    parse_json,
+    raw,
+    read_body,
+    read_json,
+    reply,
+    wants_native,
+    whole_number,
+)
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
-NATIVE_TYPE = "application/vnd.windlass+json"
 _BULK_MAX = 10_000
 _NUMBERS_MAX = 10_000
 
@@ -79,8 +86,7 @@ def started_view(started: runs.Started, target: flows.Target) -> Response:
 
 
 async def list_runs(request: Request) -> Response:
-    """Runs, newest first, by the filter grammar; workflow runs, oldest first, if the caller filters
-    by `status` or `clientId`."""
+    """Workflow runs, oldest first; natively, or with `q`, runs of all kinds, newest first."""
     if listing.wants_list(request):
         return await listing.list_runs(request)
     engine = engine_of(request)
@@ -115,11 +121,6 @@ async def get_run(request: Request) -> Response:
     run, shared = await runs.snapshot(engine, run)
     numbers = await version_numbers(request, [run])
     return reply(run_view(run, shared, numbers.get(run.version_id)))
-
-
-def wants_native(request: Request) -> bool:
-    """Whether the caller asks for our own shape even of a run that has AstraFlow's."""
-    return NATIVE_TYPE in request.headers.get("accept", "")
 
 
 def run_view(
@@ -244,18 +245,36 @@ async def act(engine: Engine, run_id: str, action: str) -> None:
 _AT = "/api/v1/runs"
 _ONE = _AT + "/{id}"
 ROUTES = [
-    Route("POST", _AT, start, "operator", StartBody, StartedView, 202, control=True),
+    Route(
+        "POST",
+        _AT,
+        start,
+        "operator",
+        (StartBody, astraflow.WorkflowBody),
+        (StartedView, RunRef),
+        202,
+        control=True,
+    ),
     Route(
         "GET",
         _AT,
         list_runs,
-        gives=Page[RunView],
+        gives=(Page[RunView], listing.RunList),
         query=("q", "status", "clientId", "limit", "cursor"),
     ),
     Route("POST", f"{_AT}/bulk", bulk, "operator", BulkBody, BulkView, control=True),
-    Route("GET", _ONE, get_run, gives=RunView, query=("waitMs",)),
+    Route("GET", _ONE, get_run, gives=(RunView, WorkflowRun), query=("waitMs",)),
     Route("GET", f"{_ONE}/why", get_why, gives=WhyView),
-    Route("POST", f"{_ONE}/cancel", cancel, "operator", CancelBody, OkView, 202, control=True),
+    Route(
+        "POST",
+        f"{_ONE}/cancel",
+        cancel,
+        "operator",
+        CancelBody,
+        (OkView, RunRef),
+        202,
+        control=True,
+    ),
     Route("POST", f"{_ONE}/signal", signal, "operator", SignalBody, OkView, control=True),
     Route("POST", f"{_ONE}/retry", retry, "operator", RetryBody, RetryView, 202, control=True),
     Route("POST", f"{_ONE}/rerun", rerun, "operator", None, StartedView, 202, control=True),

@@ -99,7 +99,7 @@ async def landing(request: Request) -> Response:
     """What a browser sees at the door."""
     return PlainTextResponse(
         f"Windlass {__version__}\n\n"
-        "  /api/v1/runs          runs, newest first\n"
+        "  /api/v1/runs?q=       runs, newest first\n"
         "  /api/v1/flows         flows\n"
         "  /api/v1/checkpoints   what waits for people\n"
         "  /api/v1/workers       workers\n"

@@ -19,11 +19,10 @@ from windlass.server.compat.astraflow.views import (
     tags_of,
 )
 from windlass.server.compat.astraflow.workflows import definition_reply
-from windlass.server.http import reply, whole_number
+from windlass.server.http import reply, wants_native, whole_number
 from windlass.server.paging import fetch_filtered
 from windlass.server.routes import Route
 
-ASTRAFLOW_TYPE = "application/vnd.astraflow+json"
 PAGE_MAX = 200
 _ARTIFACTS_MAX = 100_000
 
@@ -39,10 +38,8 @@ class ArtifactList(Wire, frozen=True, kw_only=True):
 
 
 def wants_list(request: Request) -> bool:
-    """Whether a list of runs is asked for in AstraFlow's way."""
-    query = request.query_params
-    asked = "status" in query or "clientId" in query
-    return asked or ASTRAFLOW_TYPE in request.headers.get("accept", "")
+    """Whether a list of runs is asked for in AstraFlow's way; `q` holds our own grammar."""
+    return not wants_native(request) and "q" not in request.query_params
 
 
 async def list_runs(request: Request) -> Response:
