@@ -47,7 +47,7 @@ class Listener:
 @asynccontextmanager
 async def listening(server: LinkServer, client: str, last_id: str = "") -> AsyncIterator[Listener]:
     headers = {"Last-Event-ID": last_id} if last_id else {}
-    query = {"clientSessionId": client}
+    query = {"clientSessionId": client} if client else {}
     found = Listener()
     async with server.http.stream("GET", "/api/v1/events", params=query, headers=headers) as answer:
         assert answer.status_code == 200
@@ -105,6 +105,24 @@ async def test_nobody_hears_of_the_runs_of_others_live_or_replayed(server: LinkS
         async with listening(server, "you", first) as spy:
             await until(lambda: spy.of("run.snapshot"))
         assert not spy.about(mine)
+
+
+async def test_a_stream_of_nobody_in_particular_tells_of_all_runs(server: LinkServer) -> None:
+    async with connected(foreign(server)):
+        async with listening(server, "") as all_:
+            mine = await server.start(chain("mine", "demo.a"), "me")
+            yours = await server.start(chain("yours", "demo.a"), "you")
+            await until(lambda: len(all_.of("run.snapshot")) == 2)
+        clients = {run_id: all_.about(run_id)[0]["scope"] for run_id in (mine, yours)}
+        assert clients[mine]["clientSessionId"] == "me"
+        assert clients[yours]["clientSessionId"] == "you"
+        first = next(
+            p for p, e in zip(all_.places, all_.events, strict=True) if e["type"] == "run.status"
+        )
+        async with listening(server, "", first) as again:
+            await until(lambda: len(again.of("run.snapshot")) == 2)
+        assert again.about(mine)
+        assert again.about(yours)
 
 
 async def test_a_stream_goes_on_where_it_was_cut(server: LinkServer) -> None:
@@ -242,8 +260,9 @@ async def test_everybody_hears_of_workers_and_commands(server: LinkServer) -> No
     assert package["scope"] == {"tenant": "default", "workerName": "foreign"}
 
 
-async def test_a_stream_needs_to_know_whose_it_is(server: LinkServer) -> None:
-    assert (await server.http.get("/api/v1/events")).status_code == 400
+async def test_a_stream_is_for_those_who_may_read(server: LinkServer) -> None:
+    long = {"clientSessionId": "x" * 201}
+    assert (await server.http.get("/api/v1/events", params=long)).status_code == 400
     async with httpx.AsyncClient(base_url=server.url) as anybody:
         query = {"clientSessionId": "x"}
         assert (await anybody.get("/api/v1/events", params=query)).status_code == 401

@@ -147,7 +147,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What happens to the runs of one client, and to workers; `Last-Event-ID` resumes. */
+        /** What happens to runs, of one client or of all, and to workers; `Last-Event-ID` resumes. */
         get: operations["events_events"];
         put?: never;
         post?: never;

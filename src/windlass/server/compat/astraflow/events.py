@@ -1,4 +1,4 @@
-"""Streams of events for clients: each gets what concerns its own runs, and all workers.
+"""Streams of events for clients: each gets what concerns its own runs or all, and all workers.
 
 Theory of operation. A listener of the group commit puts the events of a client's runs into the
 bounded queue of each of its streams; the stream draws news from them as it writes. A stream
@@ -32,6 +32,7 @@ from windlass.server.compat.astraflow.history import History
 from windlass.server.compat.astraflow.news import News, Teller, feedback_news
 from windlass.server.compat.astraflow.runs import is_workflow_run
 from windlass.server.compat.astraflow.streams import (
+    EVERYBODY,
     RUNS_MAX,
     Item,
     Moved,
@@ -87,7 +88,7 @@ class Events:
             run = run_after(writes, event.run_id)
             if run is None or not is_workflow_run(run):
                 continue
-            for stream in self._streams.get(self._note_owner(run), ()):
+            for stream in self._listening(self._note_owner(run)):
                 if tasks is None:
                     made, changed = writes.made.get(Task, {}), writes.changed.get(Task, {})
                     tasks = cast("dict[str, Task]", {**made, **changed})
@@ -106,11 +107,16 @@ class Events:
             self._owners.popitem(last=False)
         return owner
 
+    def _listening(self, owner: str) -> list[Stream]:
+        """The streams that tell of a client's runs."""
+        found = self._streams
+        return [*found.get(owner, ()), *(found.get(EVERYBODY, ()) if owner != EVERYBODY else ())]
+
     def _said(self, attempt_id: str, feedback: m.Feedback) -> None:
         said = Said(attempt_id, feedback, self._engine.store.now())
         owner = self._owners.get(feedback.run_id)
         for client, streams in self._streams.items():
-            if owner in (None, client):
+            if owner in (None, client) or client == EVERYBODY:
                 for stream in streams:
                     stream.put(said)
 
@@ -193,7 +199,7 @@ class Events:
     async def _look_once(self) -> None:
         streams = [stream for some in self._streams.values() for stream in some]
         for run in await self._history.moved({run_id for s in streams for run_id in s.open}):
-            for stream in self._streams.get(self._note_owner(run), ()):
+            for stream in self._listening(self._note_owner(run)):
                 if stream.idle and run.seq > stream.seen.get(run.id, 0):
                     stream.put(Moved(run))
 
@@ -255,7 +261,7 @@ class Events:
         async with self._engine.store.session() as session:
             tasks = await session.rows(Task, [task_of(said.attempt_id)])
             runs = await session.rows(Run, [said.feedback.run_id])
-        if not tasks or not runs or tags_of(runs[0]).get("clientId") != stream.client:
+        if not tasks or not runs or not stream.concerns(self._note_owner(runs[0])):
             return None
         node = await self.teller.node_of(runs[0], tasks[0].node)
         return Speaker(runs[0].id, node, tasks[0].made_seq) if node else None
@@ -263,7 +269,9 @@ class Events:
     def _message(self, client: str, news: News, *, replayed: bool = False) -> bytes:
         scope: dict[str, Any] = {"tenant": self._tenant}
         if news.run_id:
-            scope |= {"runId": news.run_id, "clientSessionId": client}
+            scope["runId"] = news.run_id
+            if owner := client or self._owners.get(news.run_id):
+                scope["clientSessionId"] = owner
         if news.worker:
             scope["workerName"] = news.worker
         envelope = {
@@ -282,9 +290,9 @@ class Events:
 
 
 async def events(request: Request) -> Response:
-    """What happens to the runs of one client, and to workers; `Last-Event-ID` resumes."""
-    client = request.query_params.get("clientSessionId", "")
-    if not client or len(client) > _CLIENT_MAX:
+    """What happens to runs, of one client or of all, and to workers; `Last-Event-ID` resumes."""
+    client = request.query_params.get("clientSessionId", EVERYBODY)
+    if len(client) > _CLIENT_MAX:
         raise BadRequest("clientSessionId names the client: the clientId its runs are started with")
     hub: Events = request.app.state.events
     last_id = request.headers.get("last-event-id") or request.query_params.get("lastEventId", "")

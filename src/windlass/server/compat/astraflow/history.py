@@ -12,7 +12,8 @@ from windlass.model.rows import Event, Run
 from windlass.model.states import RUN_ENDED, RunState
 from windlass.ports.store import Cond
 from windlass.server.compat.astraflow.news import News, Teller
-from windlass.server.compat.astraflow.streams import Stream
+from windlass.server.compat.astraflow.runs import is_workflow_run
+from windlass.server.compat.astraflow.streams import EVERYBODY, Stream
 from windlass.server.compat.astraflow.views import tags_of
 
 _OPEN = tuple(str(state) for state in RunState if state not in RUN_ENDED)
@@ -113,7 +114,13 @@ class History:
         return list(runs.values())
 
     async def _runs(self, client: str, where: list[Cond]) -> list[Run]:
-        """Runs of one client, oldest first."""
+        """Runs of one client, or of all, oldest first."""
+        if client == EVERYBODY:
+            any_ = Cond("tags", "like", '%"definitionHash"%')
+            rows = await self._engine.store.page(
+                Run, [*where, any_], descending=True, limit=_RUNS_MAX
+            )
+            return [run for run in reversed(rows) if is_workflow_run(run)]
         text = msgspec.json.encode(client).decode()
         safe = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         mine = Cond("tags", "like", f'%"clientId":{safe}%')

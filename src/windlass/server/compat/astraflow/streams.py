@@ -10,6 +10,8 @@ from windlass.model.states import RUN_ENDED
 from windlass.protocol.link import messages as m
 from windlass.server.compat.astraflow.news import News
 
+EVERYBODY = ""
+"""The client of a stream that tells of the runs of all clients."""
 QUEUE_MAX = 2_000
 RUNS_MAX = 10_000
 
@@ -62,6 +64,10 @@ class Stream:
         self._status: dict[str, str] = {}
         self._queue: deque[Item] = deque()
         self._queue_max = queue_max
+
+    def concerns(self, owner: str) -> bool:
+        """Whether the runs of a client are this stream's business."""
+        return self.client in (EVERYBODY, owner)
 
     def put(self, item: Item) -> None:
         """Queue something; a client that does not keep up loses the stream, not events."""
