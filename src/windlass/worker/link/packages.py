@@ -16,6 +16,7 @@ from windlass.worker.adapters.hosts import Hosts, Invocation, Outcome
 from windlass.worker.adapters.registry import AdapterRegistry
 from windlass.worker.adapters.settings import HostSettings
 from windlass.worker.link.executor import Feedback, Next
+from windlass.worker.link.fit import said
 from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.settings import LinkSettings
 from windlass.worker.packages.manager import PackageManager
@@ -143,7 +144,7 @@ def _event(
         name=command.name,
         version=command.version,
         status=status,
-        details={"operation": operation, "message": text, **more},
+        details={"operation": operation, "message": said(text), **more},
     )
 
 

@@ -15,15 +15,16 @@ from typing import Any, Protocol
 import anyio
 import msgspec
 
-from windlass.model.values import is_object
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX, Refused, encode
+from windlass.protocol.link.envelope import Refused
 from windlass.protocol.link.worker import Arrived, Event, Ordered, Ready, Turned, WorkerLink
-from windlass.worker.link.executor import Feedback, Next
+from windlass.worker.link.chains import Chains
+from windlass.worker.link.executor import Feedback
+from windlass.worker.link.fit import flaw, said
 from windlass.worker.link.settings import LinkSettings
 from windlass.worker.link.socket import Closed, Dial, Socket
-from windlass.worker.link.tasks import Running, Tasks, feedback_of
+from windlass.worker.link.tasks import Tasks, feedback_of
 
 log = logging.getLogger(__name__)
 
@@ -49,10 +50,6 @@ class Vitals(Protocol):
     """What a heartbeat says."""
 
     def metrics(self, inflight: int, held: list[str]) -> dict[str, Any]: ...
-
-
-class NextFailed(Exception):
-    """What a middleware called for did not succeed."""
 
 
 class LinkRunner:
@@ -84,7 +81,7 @@ class LinkRunner:
         """Envelope id of a frame under way → the task it reports."""
         self._untold: list[m.PkgEvent] = []
         """What became of packages while there was nobody to tell."""
-        self._calls: dict[str, tuple[m.NextRequest, str, asyncio.Future[m.NextResponse]]] = {}
+        self._chains = Chains(self._say, self._random)
         self._write = asyncio.Event()
         self._stopping = asyncio.Event()
         self._all_settled = asyncio.Event()
@@ -205,18 +202,15 @@ class LinkRunner:
                 self._order(event.message)
 
     def _catch_up(self, *, resumed: bool) -> None:
-        """Send what was said while there was nobody to hear it; in a new session, all of it again.
-
-        A call for the rest of a chain is answered however often it is made.
-        """
+        """Send what was said while there was nobody to hear it; in a new session, all of it
+        again."""
         if not resumed:
             self._frames.clear()
         under_way = set(self._frames.values())
         for task_id, report in list(self._unsettled.items()):
             if task_id not in under_way:
                 self._send_report(report)
-        for request, task_id, _ in list(self._calls.values()):
-            self._link.send(request, self._clock(), corr=task_id)
+        self._chains.ask_again()
         untold, self._untold = self._untold, []
         for event in untold:
             self._package_event(event)
@@ -224,11 +218,11 @@ class LinkRunner:
     def _order(self, message: m.Message) -> None:
         match message:
             case m.Dispatch():
-                self._tasks.dispatched(message, self._feedback, self._next)
+                self._tasks.dispatched(message, self._feedback, self._chains.next_of)
             case m.Cancel():
                 self._tasks.cancel(message.task_id, message.reason or "cancelled")
             case m.NextResponse():
-                self._answered(message)
+                self._chains.answered(message)
             case m.Drain():
                 # The server gives us nothing more; what runs goes on.
                 log.info("the server drains this worker: %s", message.reason or "no reason given")
@@ -247,7 +241,6 @@ class LinkRunner:
     def report(self, result: m.Result) -> None:
         self._unsettled[result.task_id] = result
         self._send_report(result)
-        self._write.set()
 
     def refuse(self, dispatch: m.Dispatch, code: str, message: str, where: str) -> None:
         """Say that a dispatch is not carried out."""
@@ -257,15 +250,21 @@ class LinkRunner:
             "node_id": dispatch.node_id,
         }
         context = m.ErrorContext(where=where, details=details)
-        error = m.CommandError(code=code, message=message, context=context)
+        error = m.CommandError(code=code, message=said(message), context=context)
         self._unsettled[dispatch.task_id] = error
         self._send_report(error)
-        self._write.set()
 
     def _send_report(self, report: m.Result | m.CommandError) -> None:
-        if self._link.ready:
-            frame = self._link.send(report, self._clock(), corr=report.task_id)
+        frame = self._say(report, report.task_id)
+        if frame:
             self._frames[frame] = report.task_id
+
+    def _say(self, message: m.Message, corr: str) -> str:
+        """Send a message if there is anybody to hear it; the id of its frame, or ""."""
+        if not self._link.ready:
+            return ""
+        self._write.set()
+        return self._link.send(message, self._clock(), corr=corr)
 
     def _settled(self, event: Arrived) -> None:
         task_id = self._frames.pop(event.id, None)
@@ -282,60 +281,13 @@ class LinkRunner:
             except msgspec.ValidationError as error:
                 log.warning("task %s sent feedback that cannot travel: %s", dispatch.task_id, error)
                 return
-            if len(encode(message)) > PAYLOAD_BYTES_MAX:
-                log.warning("task %s sent feedback too large for a frame", dispatch.task_id)
-            elif self._link.ready:
-                self._link.send(message, self._clock(), corr=dispatch.task_id)
-                self._write.set()
+            why = flaw(message)
+            if why:
+                log.warning("task %s sent feedback that cannot travel: %s", dispatch.task_id, why)
+            else:
+                self._say(message, dispatch.task_id)
 
         return send
-
-    # Chains
-
-    def _next(self, running: Running) -> Next:
-        dispatch = running.dispatch
-        index = dispatch.chain_index or 0
-        chain = dispatch.middleware_chain or []
-
-        async def ask(given: dict[str, Any]) -> dict[str, Any]:
-            request = m.NextRequest(
-                request_id=f"{self._random.getrandbits(128):032x}",
-                run_id=dispatch.run_id,
-                node_id=dispatch.host_node_id or dispatch.node_id,
-                middleware_id=chain[index] if index < len(chain) else dispatch.node_id,
-                chain_index=index,
-                host_ctx=given.get("host_ctx") or None,
-                middleware_ctx=given.get("middleware_ctx") or None,
-                payload=given.get("payload") or None,
-                timeout_ms=given.get("timeout_ms"),
-            )
-            return await self._call_next(running, request)
-
-        return ask
-
-    async def _call_next(self, running: Running, request: m.NextRequest) -> dict[str, Any]:
-        """Wait for the rest of a chain; meanwhile the task takes no slot."""
-        answer: asyncio.Future[m.NextResponse] = asyncio.get_running_loop().create_future()
-        task_id = running.dispatch.task_id
-        self._calls[request.request_id] = (request, task_id, answer)
-        if self._link.ready:
-            self._link.send(request, self._clock(), corr=task_id)
-            self._write.set()
-        running.parked += 1
-        try:
-            response = await answer
-        finally:
-            running.parked -= 1
-            self._calls.pop(request.request_id, None)
-        if response.error is not None:
-            raise NextFailed(f"{response.error.code}: {response.error.message}")
-        found: Any = msgspec.json.decode(response.result) if response.result is not None else {}
-        return found if is_object(found) else {"value": found}
-
-    def _answered(self, response: m.NextResponse) -> None:
-        call = self._calls.get(response.request_id)
-        if call is not None and not call[2].done():
-            call[2].set_result(response)
 
     # Packages
 
@@ -344,7 +296,7 @@ class LinkRunner:
             event = await self._packages.install(command)
         except Exception as error:
             log.exception("%s@%s could not be installed", command.name, command.version)
-            details = {"operation": "install", "message": str(error), "code": codes.INTERNAL}
+            details = {"operation": "install", "message": said(str(error)), "code": codes.INTERNAL}
             event = m.PkgEvent(
                 name=command.name, version=command.version, status="failed", details=details
             )
@@ -355,13 +307,9 @@ class LinkRunner:
             self._package_event(event)
 
     def _package_event(self, event: m.PkgEvent) -> None:
-        now = self._clock()
-        if self._link.ready:
-            # The inventory first: whoever hears of the outcome finds it true.
-            self._link.refresh(now)
-            self._link.send(event, now, corr=f"{event.name}@{event.version}")
-            self._write.set()
-        else:
+        # The inventory first: whoever hears of the outcome finds it true.
+        self._link.refresh(self._clock())
+        if not self._say(event, f"{event.name}@{event.version}"):
             self._untold.append(event)
 
     def _spawn(self, work: Any) -> None:

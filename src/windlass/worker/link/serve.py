@@ -1,9 +1,10 @@
 """A link worker put together from its settings."""
 
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX, Generation, encode
+from windlass.protocol.link.envelope import Generation
 from windlass.protocol.link.worker import WorkerLink
 from windlass.worker.link.executor import Executor
+from windlass.worker.link.fit import flaw
 from windlass.worker.link.health import Health
 from windlass.worker.link.packages import Packages
 from windlass.worker.link.runner import LinkRunner
@@ -84,7 +85,7 @@ def register_of(settings: LinkSettings, executors: list[Executor]) -> m.Register
         payload_types=list(PAYLOAD_TYPES) if settings.generation == Generation.SECOND else None,
         manifests=[field for executor in executors for field in executor.manifests()],
     )
-    if len(encode(register)) > PAYLOAD_BYTES_MAX:
+    if flaw(register):
         # The server knows what it published, and learns the rest from its queues.
         register.manifests = None
     return register

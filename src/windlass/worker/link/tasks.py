@@ -16,8 +16,8 @@ import msgspec
 
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX
 from windlass.worker.link.executor import Executor, Feedback, Next
+from windlass.worker.link.fit import fitting
 
 log = logging.getLogger(__name__)
 
@@ -141,14 +141,11 @@ class Tasks:
         except Exception as error:
             log.exception("task %s failed", dispatch.task_id)
             result = failed(dispatch, codes.RUNNER_FAILURE, f"{type(error).__name__}: {error}")
-        if len(memoryview(result.result)) > PAYLOAD_BYTES_MAX:
-            size = len(memoryview(result.result))
-            text = f"the result has {size} bytes, more than a frame carries; keep it as a resource"
-            result = failed(dispatch, codes.RESULT_TOO_LARGE, text)
         result.duration_ms = round((time.monotonic() - began) * 1000)
         self._ended_with(dispatch, result)
 
     def _ended_with(self, dispatch: m.Dispatch, result: m.Result) -> None:
+        result = fitting(result)
         self.running.pop(dispatch.task_id, None)
         self._ended[dispatch.task_id] = result
         self.finished.set()
