@@ -70,9 +70,9 @@ async def test_a_crash_takes_its_own_calls_and_no_others(tmp_path: Path) -> None
         for outcome in (crashed, await mine):
             assert outcome.status == "FAILED"
             assert outcome.error is not None
-            assert outcome.error.code == "E.RUNNER.FAILURE"
+            assert outcome.error.code == "E.DISPATCH.UNAVAILABLE"
             assert "ended while the task was in it" in outcome.error.message
-            assert outcome.retryable
+            assert outcome.lost  # nobody knows which of them it was
         assert (await theirs).status == "SUCCEEDED"
         assert await bench.result("tools.run", {"a": 1}) == {"got": {"a": 1}}
 
@@ -84,7 +84,10 @@ async def test_a_package_that_always_crashes_is_started_more_and_more_slowly(
         await bench.install(tools())
         began = time.monotonic()
         for _ in range(4):
-            assert (await bench.call("tools.crash")).retryable
+            crashed = await bench.call("tools.crash")
+            assert not crashed.lost  # there was nobody else in it to blame
+            assert crashed.error is not None
+            assert crashed.error.code == "E.RUNNER.FAILURE"
         assert time.monotonic() - began > 0.1 + 0.2 + 0.4
 
 
@@ -94,8 +97,7 @@ async def test_cancelling_reaches_an_async_handler_both_ways(tmp_path: Path) -> 
         waiting = asyncio.create_task(bench.call("tools.sleep", task_id="a"))
         dropped = asyncio.create_task(bench.call("tools.sleep", task_id="b"))
         await bench.result()
-        assert not bench.hosts.cancel("a", run_id="another")
-        assert bench.hosts.cancel("a")
+        assert bench.cancel("a")
         outcome = await waiting
         assert outcome.status == "CANCELLED"
         assert outcome.error is not None
@@ -117,7 +119,7 @@ async def test_a_handler_in_a_thread_is_told_and_stops_by_itself(tmp_path: Path)
         waiting = asyncio.create_task(bench.call("tools.polite", {"mark": str(mark)}))
         await asyncio.to_thread(wait_until, mark.exists)
         pid = bench.hosts.pid("tools", "1.0.0")
-        bench.hosts.cancel("task-1")
+        bench.cancel("task-1")
         assert (await waiting).status == "CANCELLED"
         await bench.result()
         assert bench.hosts.pid("tools", "1.0.0") == pid
@@ -131,7 +133,7 @@ async def test_a_host_with_nothing_but_a_stuck_call_is_ended(tmp_path: Path, kin
         waiting = asyncio.create_task(bench.call(f"tools.{kind}", {"mark": str(mark)}))
         await bench.result()
         pid = bench.hosts.pid("tools", "1.0.0")
-        bench.hosts.cancel("task-1")
+        bench.cancel("task-1")
         assert (await waiting).status == "CANCELLED"
         await asyncio.to_thread(wait_until, lambda: not psutil.pid_exists(pid))
         await bench.result()
@@ -145,7 +147,7 @@ async def test_a_host_with_other_calls_outlives_a_stuck_one(tmp_path: Path) -> N
         other = asyncio.create_task(bench.call("tools.sleep", {"seconds": 1.5}, task_id="b"))
         await asyncio.to_thread(wait_until, mark.exists)
         pid = bench.hosts.pid("tools", "1.0.0")
-        bench.hosts.cancel("a")
+        bench.cancel("a")
         assert (await stuck).status == "CANCELLED"
         assert (await other).status == "SUCCEEDED"
         await asyncio.to_thread(wait_until, lambda: not psutil.pid_exists(pid))
@@ -280,19 +282,39 @@ async def test_a_call_that_waits_for_its_host_can_be_cancelled(tmp_path: Path) -
         await bench.call("tools.crash")
         waiting = asyncio.create_task(bench.call(task_id="a"))
         await asyncio.sleep(0.1)
-        assert bench.hosts.cancel("a")
+        assert bench.cancel("a")
         assert (await waiting).status == "CANCELLED"
 
 
-async def test_a_removed_package_fails_what_runs_in_it_for_another_to_try(tmp_path: Path) -> None:
+async def test_a_package_is_removed_when_what_runs_in_it_has_ended(tmp_path: Path) -> None:
     async with workbench(tmp_path) as bench:
+        await bench.install(tools())
+        running = asyncio.create_task(bench.call("tools.sleep", {"seconds": 0.5}))
+        await bench.result()
+        removing = asyncio.create_task(bench.manager.uninstall("tools", "1.0.0"))
+        await asyncio.sleep(0.05)
+        refused = await bench.call()
+        assert refused.error is not None
+        assert refused.error.code == "E.CMD.UNKNOWN"
+        assert (await running).status == "SUCCEEDED"
+        assert await removing == ["1.0.0"]
+
+
+async def test_a_host_that_does_not_start_says_nothing_against_the_work(tmp_path: Path) -> None:
+    async with workbench(tmp_path, hosts={"start_s": 0.01}) as bench:
+        await bench.install(tools())
+        assert (await bench.call()).lost
+
+
+async def test_a_removed_package_loses_what_does_not_end_in_time(tmp_path: Path) -> None:
+    async with workbench(tmp_path, hosts={"drain_s": 0.1}) as bench:
         await bench.install(tools())
         running = asyncio.create_task(bench.call("tools.sleep"))
         await bench.result()
         pid = bench.hosts.pid("tools", "1.0.0")
         await bench.manager.uninstall("tools", "1.0.0")
         outcome = await running
-        assert outcome.retryable
+        assert outcome.lost
         assert outcome.error is not None
         assert "is being removed" in outcome.error.message
         assert not psutil.pid_exists(pid)

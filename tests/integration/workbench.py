@@ -9,6 +9,7 @@ import msgspec
 
 from tests.packages import UV
 from windlass.protocol.packages.digest import sha256
+from windlass.worker.adapters.hosted import Stop
 from windlass.worker.adapters.hosts import Hosts, Invocation, Outcome
 from windlass.worker.adapters.registry import AdapterRegistry
 from windlass.worker.adapters.settings import HostSettings
@@ -65,6 +66,14 @@ class Workbench:
     ) -> Outcome:
         invocation = self.invocation(node_type, params, **more)
         return await self.hosts.call(invocation, feedback=self.feedback.append, next_=next_)
+
+    def cancel(self, task_id: str) -> bool:
+        """Tell the handlers of a task to stop; false if there are none."""
+        running = [(h, p) for h in self.hosts._hosted.values() for p in h.pending]
+        found = [(hosted, pending) for hosted, pending in running if pending.task_id == task_id]
+        for hosted, pending in found:
+            hosted.stop_call(pending, Stop.CANCELLED)
+        return bool(found)
 
     async def result(self, node_type: str = "tools.run", params: Any = None, **more: Any) -> Any:
         outcome = await self.call(node_type, params, **more)

@@ -3,9 +3,13 @@
 A call ends exactly once: with what its handler gave, with the loss of the host, or, when a handler
 that should stop does not, by being abandoned. A host in which only abandoned calls are left has
 nothing to lose and is ended.
+
+A host that crashes with one call in it was brought down by that call, which fails. If there were
+several, nobody knows which one it was, and none is blamed: they are lost, as when we end the host.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
@@ -24,6 +28,7 @@ from windlass.worker.adapters.messages import (
     Fault,
     Feedback,
     FromHost,
+    Lost,
     Next,
 )
 from windlass.worker.adapters.process import HostProcess
@@ -37,6 +42,7 @@ log = logging.getLogger(__name__)
 FAILURE = "E.RUNNER.FAILURE"
 CANCELLED = "E.RUNNER.CANCELLED"
 TIMEOUT = "E.TIMEOUT"
+UNAVAILABLE = "E.DISPATCH.UNAVAILABLE"
 _EMPTY = msgspec.Raw(b"{}")
 
 Tell = Callable[[dict[str, Any]], None]
@@ -88,6 +94,7 @@ class Hosted:
         self._pending: dict[int, Pending] = {}
         self._abandoned: set[int] = set()
         self._ending: set[asyncio.Task[None]] = set()
+        self._idle = asyncio.Event()
 
     @property
     def owner(self) -> str:
@@ -127,6 +134,7 @@ class Hosted:
             self.stop_call(pending, Stop.CANCELLED)
             raise
         finally:
+            self._idle.set()
             if timer is not None:
                 timer.cancel()
 
@@ -147,13 +155,21 @@ class Hosted:
         if self._process is not None:
             self._process.send(Evict(resource_id))
 
+    async def drained(self, within_s: float) -> None:
+        """Give the calls in it time to end; whoever waits sees to it that there are no new ones."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                while self.pending:
+                    self._idle.clear()
+                    await self._idle.wait()
+
     async def close(self, reason: str) -> None:
-        """End the host; calls in it end with the reason."""
+        """End the host; calls in it are lost for the reason."""
         for pending in list(self._waiting):
-            pending.end(ended("FAILED", FAILURE, reason, {"retryable": True}))
+            pending.end(lost(reason))
         async with self._starting:
             process, self._process = self._process, None
-            self._lose(reason, retryable=True)
+            self._lose(reason)
             if process is not None:
                 self._resources.drop_owner(self.owner)
                 await process.stop()
@@ -169,6 +185,7 @@ class Hosted:
             return None if pending.done.done() else starting.result()
         finally:
             self._waiting.discard(pending)
+            self._idle.set()
             starting.cancel()
 
     async def _running(self) -> HostProcess:
@@ -272,21 +289,27 @@ class Hosted:
         if self._process is not process:
             return  # we ended it, or it never came up
         self._process = None
+        count = len(self._pending) + len(self._abandoned)
         self._abandoned.clear()
         self._back_off()
         self._resources.drop_owner(owner)
         self._end(process)
         name = "@".join(self.place.key)
-        log.warning("the host of %s ended with %d calls in it", name, len(self._pending))
-        self._lose(f"the process that ran {name} ended while the task was in it", retryable=True)
+        log.warning("the host of %s ended with %d calls in it", name, count)
+        reason = f"the process that ran {name} ended while the task was in it"
+        if count == 1:
+            self._lose(reason, ended("FAILED", FAILURE, reason))
+        else:
+            self._lose(f"{reason} beside others")
 
-    def _lose(self, reason: str, *, retryable: bool) -> None:
-        lost, self._pending = list(self._pending.values()), {}
-        for pending in lost:
+    def _lose(self, reason: str, done: Done | None = None) -> None:
+        gone, self._pending = list(self._pending.values()), {}
+        for pending in gone:
             if pending.stop is not None:
                 pending.end(ended("CANCELLED", CANCELLED, "the handler was cancelled"))
             else:
-                pending.end(ended("FAILED", FAILURE, reason, {"retryable": retryable}))
+                pending.end(done or lost(reason))
+        self._idle.set()
 
     def _back_off(self) -> None:
         wait_s = min(self._settings.backoff_s_max, self._settings.backoff_s * 2**self._failures)
@@ -298,3 +321,9 @@ def ended(status: str, code: str, message: str, details: dict[str, Any] | None =
     """An end that no handler reported."""
     error = Fault(code=code, message=message, details=details)
     return Done(id=0, status=status, result=_EMPTY, error=error)
+
+
+def lost(reason: str) -> Lost:
+    """The end of a call whose host is not there, for no fault of the call."""
+    error = Fault(code=UNAVAILABLE, message=reason)
+    return Lost(id=0, status="FAILED", result=_EMPTY, error=error)

@@ -18,9 +18,10 @@ from windlass.worker.adapters.hosted import (
     Pending,
     Stop,
     ended,
+    lost,
 )
 from windlass.worker.adapters.leasing import leased, normal_artifacts, refs_in
-from windlass.worker.adapters.messages import Call, Done, Fault
+from windlass.worker.adapters.messages import Call, Done, Fault, Lost
 from windlass.worker.adapters.questions import shown
 from windlass.worker.adapters.registry import AdapterRegistry, Place
 from windlass.worker.adapters.settings import HostSettings
@@ -63,11 +64,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     error: Fault | None = None
     duration_ms: int = 0
 
-    @property
-    def retryable(self) -> bool:
-        """Whether the same call may well succeed elsewhere or later: its host was lost."""
-        details = self.error.details if self.error is not None else None
-        return bool(details and details.get("retryable"))
+    lost: bool = False
+    """Its host is not there, for no fault of the call: it may well succeed elsewhere."""
 
 
 class Hosts:
@@ -104,21 +102,15 @@ class Hosts:
         duration_ms = round((time.perf_counter() - started) * 1000)
         return msgspec.structs.replace(outcome, duration_ms=duration_ms)
 
-    def cancel(self, task_id: str, run_id: str = "") -> bool:
-        """Tell the handlers of a task to stop; false if there are none."""
-        found = False
-        for hosted in self._hosted.values():
-            for pending in hosted.pending:
-                if pending.task_id == task_id and run_id in ("", pending.run_id):
-                    hosted.stop_call(pending, Stop.CANCELLED)
-                    found = True
-        return found
-
     async def stop(self, package: str, version: str) -> None:
-        """End the host of a package version; its calls fail, and may be tried elsewhere."""
-        hosted = self._hosted.pop((package, version), None)
-        if hosted is not None:
-            await hosted.close(f"{package}@{version} is being removed from this worker")
+        """End the host of a package version, which gets no new calls any more. Those in it have
+        some time to end; after that they are lost."""
+        hosted = self._hosted.get((package, version))
+        if hosted is None:
+            return
+        await hosted.drained(self._settings.drain_s)
+        self._hosted.pop((package, version), None)
+        await hosted.close(f"{package}@{version} is being removed from this worker")
 
     async def close(self) -> None:
         """End every host."""
@@ -140,7 +132,7 @@ class Hosts:
         next_: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] | None,
     ) -> Done:
         if self._closed:
-            return ended("FAILED", FAILURE, "the worker is stopping", {"retryable": True})
+            return lost("the worker is stopping")
         name, version = invocation.package, invocation.version
         place = self.registry.place(name, version)
         if place is None or self.registry.entry(name, version, invocation.node_type) is None:
@@ -157,7 +149,7 @@ class Hosts:
         except ResourceMissing as error:
             return ended("FAILED", error.code, str(error))
         except PackageError as error:
-            return ended("FAILED", FAILURE, str(error), {"retryable": True})
+            return lost(str(error))  # its host does not come up
 
     async def _run(self, place: Place, pending: Pending, call: Call, timeout_ms: int) -> Done:
         hosted = self._hosted.get(place.key)
@@ -185,6 +177,7 @@ class Hosts:
             metadata=done.metadata,
             artifacts=artifacts,
             error=_error_of(done),
+            lost=isinstance(done, Lost),
         )
 
     def _evicted(self, handle: Handle) -> None:

@@ -75,6 +75,10 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="done")
     error: Fault | None = None
 
 
+class Lost(Done, frozen=True, kw_only=True, tag="lost"):
+    """A call that ended with its host, which says nothing about the work. No host can send it."""
+
+
 class Feedback(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="feedback"):
     id: int
     body: dict[str, Any]

@@ -28,6 +28,8 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How long a host may take to open its package."""
     grace_s: float = 5.0
     """How long a cancelled handler may take to stop before its host is ended."""
+    drain_s: float = 30.0
+    """How long calls may take to end when their package is removed."""
     stop_s: float = 10.0
     """How long a host may take to close what it holds when it is stopped."""
     backoff_s: float = 0.2

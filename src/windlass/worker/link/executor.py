@@ -22,8 +22,8 @@ Feedback = Callable[[dict[str, Any]], None]
 Next = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-class NoHandler(Exception):
-    """Nothing here handles what was asked for."""
+class NotHere(Exception):
+    """The work could not be done here, for no fault of the work: another worker may do it."""
 
 
 class Executor(Protocol):
@@ -36,7 +36,7 @@ class Executor(Protocol):
     def handles(self, dispatch: m.Dispatch) -> bool: ...
 
     async def execute(self, dispatch: m.Dispatch, feedback: Feedback, next_: Next) -> m.Result:
-        """The result of one dispatch; cancelling the call stops the handler."""
+        """The result of one dispatch, or `NotHere`; cancelling the call stops the handler."""
         ...
 
     async def close(self) -> None: ...

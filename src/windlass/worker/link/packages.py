@@ -2,22 +2,22 @@
 
 import logging
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import msgspec
 
-from windlass.model.values import is_object
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX
+from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX, Generation
 from windlass.protocol.packages.errors import PackageError
 from windlass.protocol.packages.signature import Trust
-from windlass.worker.adapters.hosts import Hosts, Invocation, Outcome
+from windlass.worker.adapters.hosts import Hosts, Invocation
 from windlass.worker.adapters.registry import AdapterRegistry
 from windlass.worker.adapters.settings import HostSettings
-from windlass.worker.link.executor import Feedback, Next
+from windlass.worker.link.executor import Feedback, Next, NotHere
 from windlass.worker.link.fit import said
 from windlass.worker.link.parameters import parameters_reader
+from windlass.worker.link.results import result_of, trace_of
 from windlass.worker.link.settings import LinkSettings
 from windlass.worker.packages.manager import PackageManager
 from windlass.worker.packages.settings import PackageSettings
@@ -26,7 +26,6 @@ from windlass.worker.resources.settings import resource_settings
 
 log = logging.getLogger(__name__)
 
-_STATUSES = {"SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"}
 _AROUND_RESULT = 64 * 1024
 """Room for what a result frame says beside the result."""
 
@@ -128,9 +127,14 @@ class Packages:
         outcome = await self.hosts.call(
             invocation, feedback=feedback, next_=next_ if chained else None
         )
+        if outcome.lost:
+            raise NotHere(outcome.error.message if outcome.error is not None else "")
         for artifact in outcome.artifacts:
             self.resources.outlive(str(artifact.get("resource_id", "")))
-        return result_of(dispatch, outcome)
+        trace = trace_of(outcome)
+        if trace:
+            feedback({"chunks": [{"channel": "log", "text": trace}]})
+        return result_of(dispatch, outcome, Generation(self._settings.generation))
 
     async def close(self) -> None:
         await self.hosts.close()
@@ -146,33 +150,6 @@ def _event(
         status=status,
         details={"operation": operation, "message": said(text), **more},
     )
-
-
-def result_of(dispatch: m.Dispatch, outcome: Outcome) -> m.Result:
-    """A handler's outcome as a frame."""
-    status = outcome.status if outcome.status in _STATUSES else "FAILED"
-    error = outcome.error
-    return m.Result(
-        run_id=dispatch.run_id,
-        task_id=dispatch.task_id,
-        status=cast('Literal["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"]', status),
-        result=outcome.result,
-        metadata=outcome.metadata or None,
-        artifacts=[_artifact(item) for item in outcome.artifacts] or None,
-        error=None
-        if error is None
-        else m.ErrorField(
-            code=error.code,
-            message=error.message,
-            remediation=error.remediation,
-            details=error.details if is_object(error.details) else None,
-        ),
-    )
-
-
-def _artifact(item: dict[str, Any]) -> m.Artifact:
-    known = {field: item[field] for field in m.Artifact.__struct_fields__ if field in item}
-    return msgspec.convert(known, m.Artifact)
 
 
 def package_settings_of(settings: LinkSettings) -> PackageSettings:

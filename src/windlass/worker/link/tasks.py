@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.worker.link.executor import Executor, Feedback, Next
+from windlass.worker.link.executor import Executor, Feedback, Next, NotHere
 from windlass.worker.link.fit import fitting
 
 log = logging.getLogger(__name__)
@@ -138,11 +138,20 @@ class Tasks:
         except asyncio.CancelledError:
             result = failed(dispatch, codes.RUNNER_CANCELLED, running.reason or "stopped")
             result.status = "CANCELLED"
+        except NotHere as error:
+            self._leave(dispatch, str(error))
+            return
         except Exception as error:
             log.exception("task %s failed", dispatch.task_id)
             result = failed(dispatch, codes.RUNNER_FAILURE, f"{type(error).__name__}: {error}")
         result.duration_ms = round((time.monotonic() - began) * 1000)
         self._ended_with(dispatch, result)
+
+    def _leave(self, dispatch: m.Dispatch, why: str) -> None:
+        """Give a task back that says nothing about itself by failing here."""
+        self.running.pop(dispatch.task_id, None)
+        self.finished.set()
+        self._on_refused(dispatch, codes.DISPATCH_UNAVAILABLE, why, "worker.runner")
 
     def _ended_with(self, dispatch: m.Dispatch, result: m.Result) -> None:
         result = fitting(result)
