@@ -1,16 +1,20 @@
 """A link worker on a line that breaks, or that it breaks itself."""
 
 import asyncio
+import json
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.unit.protocol.test_link import handshake, register
+from tests.unit.protocol.test_link import dispatch, handshake, register
+from tests.unit.worker.test_link_tasks import Echo
+from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import Generation
+from windlass.protocol.link.envelope import Generation, decode
 from windlass.protocol.link.worker import Ready, WorkerLink
+from windlass.worker.link.executor import Executor
 from windlass.worker.link.runner import LinkRunner
 from windlass.worker.link.settings import LinkSettings
 from windlass.worker.link.socket import Socket
@@ -37,13 +41,36 @@ class Well:
         return {"inflight": inflight}
 
 
-def runner_of(dial: Any, folder: Path) -> tuple[LinkRunner, WorkerLink]:
+def runner_of(
+    dial: Any, folder: Path, executor: Executor | None = None
+) -> tuple[LinkRunner, WorkerLink]:
     link = WorkerLink(Generation.SECOND, "default", handshake(Generation.SECOND), register)
-    tasks = Tasks([], 1, {}, lambda _: None, lambda *_: None)
+    runners: list[LinkRunner] = []
+    tasks = Tasks(
+        [executor] if executor is not None else [],
+        1,
+        {},
+        lambda result: runners[0].report(result),
+        lambda *said: runners[0].refuse(*said),
+    )
     settings = LinkSettings(
         worker_id="w", url="ws://localhost/ws/worker", data_dir=folder, reconnect_first_s=0.001
     )
-    return LinkRunner(settings, link, tasks, NoPackages(), Well(), dial), link
+    runners.append(LinkRunner(settings, link, tasks, NoPackages(), Well(), dial))
+    return runners[0], link
+
+
+def frames_of(link: WorkerLink) -> list[tuple[str, Any]]:
+    """What it has to say, by the name of the frame."""
+    envelopes = [decode(frame) for frame in link.take(0)]
+    return [(envelope.type, json.loads(bytes(envelope.payload))) for envelope in envelopes]
+
+
+async def beat_of(runner: LinkRunner, link: WorkerLink) -> Any:
+    beating = asyncio.ensure_future(runner._beating())
+    await asyncio.sleep(0)
+    beating.cancel()
+    return dict(frames_of(link))["control.heartbeat"]
 
 
 async def test_a_mistake_on_the_line_ends_the_line_and_not_the_worker(tmp_path: Path) -> None:
@@ -75,3 +102,28 @@ async def test_what_became_of_a_package_while_the_line_was_cut_is_told_later(
     assert b"biz.pkg.event" in frames
     assert b"not foreseen" in frames
     assert b"control.register" in frames
+
+
+async def test_a_drained_worker_refuses_what_is_new_until_it_is_taken_back(tmp_path: Path) -> None:
+    echo = Echo()
+    runner, link = runner_of(None, tmp_path, echo)
+    link.ready = True
+    runner._order(m.Drain(reason="maintenance"))
+    assert (await beat_of(runner, link))["healthy"] is False
+    runner._order(dispatch("t@1"))
+    [(name, error)] = frames_of(link)
+    assert (name, error["code"]) == ("biz.exec.error", codes.CONCURRENCY)
+    runner._order(m.Drain(reason="undrain"))
+    assert (await beat_of(runner, link))["healthy"] is True
+    runner._order(dispatch("t@2"))
+    await asyncio.sleep(0.01)
+    assert [name for name, _ in frames_of(link)] == ["biz.exec.result"]
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+async def test_a_drain_lasts_as_long_as_its_session(tmp_path: Path, resumed: bool) -> None:
+    runner, link = runner_of(None, tmp_path)
+    runner._order(m.Drain())
+    link.ready = True
+    runner._handle(Ready(resumed=resumed))
+    assert (await beat_of(runner, link))["healthy"] is not resumed

@@ -32,6 +32,8 @@ _STEADY_S = 60.0
 """A connection that held so long was a good one: the next pause is short again."""
 ACCEPT_S = 10.0
 """How long the server may take to accept a session."""
+UNDRAIN = "undrain"
+"""The reason of a drain that takes an earlier one back: the wire has no frame for that."""
 _STALE = ("service restart", "1012", "Unknown session")
 """Words of a server that no longer knows our session."""
 
@@ -97,7 +99,7 @@ class LinkRunner:
         async with anyio.create_task_group() as group:
             group.start_soon(self._connecting)
             await self._stopping.wait()
-            self._tasks.draining = True
+            self._tasks.stopping = True
             self._beat_now.set()
             with anyio.move_on_after(drain_s):
                 await self._tasks.drain()
@@ -192,6 +194,8 @@ class LinkRunner:
     def _handle(self, event: Event) -> None:
         match event:
             case Ready():
+                # A new session begins undrained: a server that wants it otherwise says so.
+                self._tasks.drained = self._tasks.drained and event.resumed
                 self._beat_now.set()
                 self._catch_up(resumed=event.resumed)
             case Turned():
@@ -224,9 +228,7 @@ class LinkRunner:
             case m.NextResponse():
                 self._chains.answered(message)
             case m.Drain():
-                # The server gives us nothing more; what runs goes on.
-                log.info("the server drains this worker: %s", message.reason or "no reason given")
-                self._beat_now.set()
+                self._drain(message)
             case m.PkgInstall():
                 self._spawn(self._install(message))
             case m.PkgUninstall():
@@ -235,6 +237,13 @@ class LinkRunner:
                 self._packages.release(message.scope)
             case _:
                 log.debug("%s needs nothing done here", type(message).__name__)
+
+    def _drain(self, command: m.Drain) -> None:
+        """Take nothing more, or something again; what runs goes on either way."""
+        self._tasks.drained = command.reason != UNDRAIN
+        told = "drains this worker" if self._tasks.drained else "has this worker take work again"
+        log.info("the server %s: %s", told, command.reason or "no reason given")
+        self._beat_now.set()
 
     # Results
 

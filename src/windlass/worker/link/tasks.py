@@ -57,8 +57,16 @@ class Tasks:
         self.running: dict[str, Running] = {}
         self._ended: OrderedDict[str, m.Result | None] = OrderedDict()
         """Results that may be asked for again; None for those the server has."""
-        self.draining = False
+        self.stopping = False
+        """The worker is about to end."""
+        self.drained = False
+        """The server said that it should take nothing more, for now."""
         self.finished = asyncio.Event()
+
+    @property
+    def draining(self) -> bool:
+        """Whether what runs goes on, and nothing new begins."""
+        return self.stopping or self.drained
 
     @property
     def busy(self) -> int:
@@ -175,8 +183,8 @@ class Tasks:
                 self._ended.popitem(last=False)
 
     async def drain(self) -> None:
-        """Wait until nothing runs any more."""
-        self.draining = True
+        """Begin nothing new, and wait until nothing runs any more."""
+        self.stopping = True
         while self.running:
             self.finished.clear()
             await self.finished.wait()
