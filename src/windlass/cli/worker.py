@@ -14,10 +14,14 @@ from windlass.cli.settings import setting
 from windlass.cli.views import WORKER_FIELDS, worker_columns
 from windlass.client import Client
 
+CONCURRENCY = 32
+
 
 def default_mode() -> str:
-    """`pull`, unless a variable of AstraFlow's workers asks for their WebSocket."""
-    return "link" if os.environ.get("ASTRA_WORKER_TRANSPORT") == "websocket" else "pull"
+    """`pull`, unless a variable of AstraFlow's workers asks for their WebSocket or names one."""
+    wanted = os.environ.get("ASTRA_WORKER_TRANSPORT", "")
+    named = not wanted and os.environ.get("ASTRA_WORKER_SCHEDULER_WS_URL")
+    return "link" if wanted == "websocket" or named else "pull"
 
 
 class TargetGroup(click.Group):
@@ -31,6 +35,9 @@ class TargetGroup(click.Group):
         return "start", start, args
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        # Without a word the environment may have said everything.
+        if not args and os.environ.get("WINDLASS_MODE", default_mode()) == "link":
+            args = ["start"]
         # Options before TARGET belong to it, so the group must not try to read them.
         if args and args[0] not in (*self.commands, "-h", "--help"):
             args = ["start", *args]
@@ -65,8 +72,8 @@ def worker() -> None:
 @setting(
     "--concurrency",
     type=click.IntRange(min=1),
-    default=32,
-    show_default=True,
+    default=None,
+    show_default="32",
     help="How many attempts run at once, over all services.",
 )
 @setting(
@@ -102,7 +109,7 @@ def start(
     target: str,
     server: str,
     mode: str,
-    concurrency: int,
+    concurrency: int | None,
     worker_id: str,
     token: str,
     listen: str,
@@ -121,38 +128,38 @@ def start(
 ) -> None:
     """Run the services of TARGET until a signal; the first one lets running work end."""
     from windlass.worker import Worker
-    from windlass.worker.link.settings import LinkSettings, from_environment, link_url
+    from windlass.worker.link.settings import link_settings, link_url
     from windlass.worker.serve import serve
     from windlass.worker.settings import WorkerSettings, default_id, listen_url, server_url
     from windlass.worker.targets import load_worker
 
     log_to_stderr(verbose=verbose)
     names = tuple(name.strip() for name in services.split(",") if name.strip())
-    name = worker_id or default_id()
     said: dict[str, Any] = {
-        "worker_id": name,
+        "url": link_url(server) if server else "",
+        "worker_id": worker_id,
         "token": token,
         "max_parallel": concurrency,
         "tls_ca": tls_ca,
         "tls_cert": tls_cert,
         "tls_key": tls_key,
-        "auth_mode": "mtls" if tls_cert and not token else "token",
         "trusted_keys": list(trust_key),
         "require_signature": require_signature,
         "allowed_hooks": list(allow_hook),
+        "packages_dir": Path(packages_dir) if packages_dir else None,
+        "data_dir": Path(data_dir) if data_dir else None,
     }
-    folder = Path(".windlass") / "workers" / name
-    said["packages_dir"] = Path(packages_dir) if packages_dir else folder / "packages"
-    said["data_dir"] = Path(data_dir) if data_dir else folder / "data"
-    said["url"] = link_url(server_url(server))
-    link = LinkSettings(**(said | from_environment()))
+    name = worker_id or default_id()
+    link = None
+    if mode == "link":
+        link = link_settings(said, default_id=name, default_url=link_url(server_url("")))
     settings = WorkerSettings(
         server=server_url(server),
-        id=name,
-        link=link if mode == "link" else None,
+        id=link.worker_id if link is not None else name,
+        link=link,
         token=token,
         mode=mode,
-        concurrency=concurrency,
+        concurrency=link.max_parallel if link is not None else concurrency or CONCURRENCY,
         drain_s=drain_s,
         listen=listen_url(listen),
         push_token=push_token,

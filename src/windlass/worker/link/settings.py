@@ -12,6 +12,7 @@ import msgspec
 
 from windlass import __version__
 from windlass.model.errors import BadRequest
+from windlass.worker.adapters.host.places import safe_part
 
 PREFIX = "ASTRA_WORKER_"
 
@@ -104,6 +105,14 @@ _NAMES: dict[str, tuple[str, type]] = {
 }
 
 
+_WORDS: dict[type, str] = {
+    list: 'a JSON list of texts, like ["a"]',
+    dict: 'a JSON object, like {"a": 1}',
+    int: "a whole number",
+    float: "a number",
+}
+
+
 def from_environment(env: Mapping[str, str] | None = None) -> dict[str, Any]:
     """What the ASTRA_WORKER_* variables say; a value that makes no sense is refused by name."""
     env = os.environ if env is None else env
@@ -115,6 +124,27 @@ def from_environment(env: Mapping[str, str] | None = None) -> dict[str, Any]:
     return found
 
 
+def link_settings(
+    given: Mapping[str, Any],
+    *,
+    default_id: str,
+    default_url: str,
+    env: Mapping[str, str] | None = None,
+) -> LinkSettings:
+    """What a worker was told outright, then what the ASTRA_WORKER_* variables say, then defaults.
+
+    Its folders are named after the worker, so that one that comes back finds its packages.
+    """
+    found = from_environment(env) | {field: value for field, value in given.items() if value}
+    found.setdefault("url", default_url)
+    folder = Path(".windlass") / "workers" / safe_part(found.setdefault("worker_id", default_id))
+    found.setdefault("packages_dir", folder / "packages")
+    found.setdefault("data_dir", folder / "data")
+    by_certificate = found.get("tls_cert") and not found.get("token")
+    found.setdefault("auth_mode", "mtls" if by_certificate else "token")
+    return LinkSettings(**found)
+
+
 def _read(name: str, text: str, kind: type) -> Any:
     try:
         if kind is list:
@@ -124,8 +154,9 @@ def _read(name: str, text: str, kind: type) -> Any:
         if kind is bool:
             return text.lower() in ("1", "true", "yes", "on")
         return kind(text)
-    except (ValueError, msgspec.MsgspecError) as error:
-        raise BadRequest(f"{name}={text!r} makes no sense: {error}") from error
+    except (ValueError, msgspec.MsgspecError):
+        # The value stays here, and out of the chain of errors: it may be a secret.
+        raise BadRequest(f"{name} makes no sense; give {_WORDS[kind]}") from None
 
 
 def hostname() -> str:
