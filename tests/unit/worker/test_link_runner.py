@@ -14,7 +14,7 @@ from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, decode
 from windlass.protocol.link.worker import Ready, WorkerLink
-from windlass.worker.link.executor import Executor
+from windlass.worker.link.executor import Executor, Feedback, Next
 from windlass.worker.link.runner import LinkRunner
 from windlass.worker.link.settings import LinkSettings
 from windlass.worker.link.socket import Socket
@@ -24,16 +24,20 @@ pytestmark = pytest.mark.anyio
 
 
 class NoPackages:
-    """Cannot install anything, and says so in its own way."""
+    """Cannot do anything, and says so in its own way."""
+
+    def __init__(self) -> None:
+        self.released: list[str] = []
 
     async def install(self, command: m.PkgInstall) -> m.PkgEvent:
         raise ValueError("not foreseen")
 
     async def uninstall(self, command: m.PkgUninstall) -> list[m.PkgEvent]:
-        return []
+        raise OSError("the disk is full")
 
-    def release(self, scope: str) -> None:
-        """There is nothing."""
+    async def release(self, scope: str) -> None:
+        self.released.append(scope)
+        raise OSError("the disk is gone")
 
 
 class Well:
@@ -42,7 +46,10 @@ class Well:
 
 
 def runner_of(
-    dial: Any, folder: Path, executor: Executor | None = None
+    dial: Any,
+    folder: Path,
+    executor: Executor | None = None,
+    packages: NoPackages | None = None,
 ) -> tuple[LinkRunner, WorkerLink]:
     link = WorkerLink(Generation.SECOND, "default", handshake(Generation.SECOND), register)
     runners: list[LinkRunner] = []
@@ -56,7 +63,7 @@ def runner_of(
     settings = LinkSettings(
         worker_id="w", url="ws://localhost/ws/worker", data_dir=folder, reconnect_first_s=0.001
     )
-    runners.append(LinkRunner(settings, link, tasks, NoPackages(), Well(), dial))
+    runners.append(LinkRunner(settings, link, tasks, packages or NoPackages(), Well(), dial))
     return runners[0], link
 
 
@@ -95,7 +102,8 @@ async def test_what_became_of_a_package_while_the_line_was_cut_is_told_later(
     tmp_path: Path,
 ) -> None:
     runner, link = runner_of(None, tmp_path)
-    await runner._install(m.PkgInstall(name="kit", version="1.0.0"))
+    runner._order(m.PkgInstall(name="kit", version="1.0.0"))
+    await runner._orders.all_done()
     link.ready = True
     runner._handle(Ready(resumed=True))
     frames = b"".join(link.take(0))
@@ -127,3 +135,50 @@ async def test_a_drain_lasts_as_long_as_its_session(tmp_path: Path, resumed: boo
     link.ready = True
     runner._handle(Ready(resumed=resumed))
     assert (await beat_of(runner, link))["healthy"] is not resumed
+
+
+async def test_a_removal_that_fails_is_told(tmp_path: Path) -> None:
+    runner, link = runner_of(None, tmp_path)
+    link.ready = True
+    runner._order(m.PkgUninstall(name="kit"))
+    await runner._orders.all_done()
+    event = dict(frames_of(link))["biz.pkg.event"]
+    assert (event["name"], event["version"], event["status"]) == ("kit", "*", "failed")
+    assert event["details"]["operation"] == "uninstall"
+    assert "the disk is full" in event["details"]["message"]
+
+
+async def test_clearing_away_happens_beside_the_link_and_cannot_break_it(tmp_path: Path) -> None:
+    packages = NoPackages()
+    runner, _ = runner_of(None, tmp_path, packages=packages)
+    runner._order(m.ReleaseResources(scope="r"))
+    assert packages.released == []
+    await runner._orders.all_done()
+    assert packages.released == ["r"]
+
+
+class Slow(Echo):
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = asyncio.Event()
+
+    async def execute(self, dispatch: m.Dispatch, feedback: Feedback, next_: Next) -> m.Result:
+        await self.go.wait()
+        return await super().execute(dispatch, feedback, next_)
+
+
+async def test_what_is_kept_for_a_run_that_goes_on_elsewhere_goes_with_its_last_task(
+    tmp_path: Path,
+) -> None:
+    packages, slow = NoPackages(), Slow()
+    runner, link = runner_of(None, tmp_path, slow, packages)
+    link.ready = True
+    runner._order(m.Rebind(run_id="another"))
+    runner._order(dispatch("t@1"))
+    runner._order(m.Rebind(run_id="r"))
+    await runner._orders.all_done()
+    assert packages.released == ["another"]
+    slow.go.set()
+    await runner._tasks.drain()
+    await runner._orders.all_done()
+    assert packages.released == ["another", "r"]

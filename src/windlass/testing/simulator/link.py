@@ -76,7 +76,7 @@ class Quiet:
     async def uninstall(self, command: m.PkgUninstall) -> list[m.PkgEvent]:
         return []
 
-    def release(self, scope: str) -> None:
+    async def release(self, scope: str) -> None:
         """Nothing is kept."""
 
     def metrics(self, inflight: int, held: list[str]) -> dict[str, Any]:

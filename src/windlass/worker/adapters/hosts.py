@@ -190,7 +190,7 @@ class Hosts:
         while True:
             await asyncio.sleep(self.resources.settings.gc_interval_s)
             try:
-                self.resources.gc()
+                await asyncio.to_thread(self.resources.gc)
             except Exception:
                 log.exception("resources could not be cleaned up; trying again later")
 

@@ -1,8 +1,10 @@
 """Packages on the link: commands to install and uninstall, and the handlers that are here."""
 
+import asyncio
 import logging
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import quote
 
 import msgspec
 
@@ -52,35 +54,38 @@ class Packages:
 
     async def install(self, command: m.PkgInstall) -> m.PkgEvent:
         try:
-            if not command.url:
-                raise PackageError(codes.PKG_INVALID, "the command names no archive to install")
-            await self.manager.install(
-                command.name, command.version, command.url, command.sha256 or ""
-            )
+            url = command.url or self._published(command)
+            await self.manager.install(command.name, command.version, url, command.sha256 or "")
         except PackageError as error:
             log.warning("%s@%s is not installed: %s", command.name, command.version, error)
             return _event(command, "failed", "install", str(error), code=error.code)
         return _event(command, "installed", "install", "install-complete")
 
     async def uninstall(self, command: m.PkgUninstall) -> list[m.PkgEvent]:
-        try:
-            gone = await self.manager.uninstall(command.name, command.version)
-        except PackageError as error:
-            install = m.PkgInstall(name=command.name, version=command.version or "*")
-            return [_event(install, "failed", "uninstall", str(error), code=error.code)]
-        return [
-            _event(
-                m.PkgInstall(name=command.name, version=version),
-                "installed",
-                "uninstall",
-                "uninstall-complete",
-            )
-            for version in gone
-        ]
+        """Remove a version, or each there is; every one that goes or stays is told of."""
+        if command.version is not None:
+            return [await self._uninstalled(command.name, command.version)]
+        here = self.manager.versions(command.name)
+        return [await self._uninstalled(command.name, version) for version in here or ("*",)]
 
-    def release(self, scope: str) -> None:
-        """Let go of what a run or session left behind."""
-        self.resources.release_scope(scope)
+    async def _uninstalled(self, name: str, version: str) -> m.PkgEvent:
+        gone = m.PkgInstall(name=name, version=version)
+        try:
+            await self.manager.uninstall(name, version)
+        except (PackageError, OSError) as error:
+            log.warning("%s@%s is not removed: %s", name, version, error)
+            code = error.code if isinstance(error, PackageError) else codes.INTERNAL
+            return _event(gone, "failed", "uninstall", str(error), code=code)
+        return _event(gone, "installed", "uninstall", "uninstall-complete")
+
+    def _published(self, command: m.PkgInstall) -> str:
+        """Where our server keeps a version that was published to it."""
+        at = f"{self._settings.server}/api/v1/published-packages/{quote(command.name, safe='')}"
+        return f"{at}/archive?version={quote(command.version, safe='')}"
+
+    async def release(self, scope: str) -> None:
+        """Let go of what a run or session left behind; that may be a lot of files."""
+        await asyncio.to_thread(self.resources.release_scope, scope)
 
     def stats(self) -> dict[str, Any]:
         return cast("dict[str, Any]", msgspec.to_builtins(self.resources.stats()))

@@ -15,13 +15,13 @@ from typing import Any, Protocol
 import anyio
 import msgspec
 
-from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Refused
 from windlass.protocol.link.worker import Arrived, Event, Ordered, Ready, Turned, WorkerLink
 from windlass.worker.link.chains import Chains
 from windlass.worker.link.executor import Feedback
 from windlass.worker.link.fit import flaw, said
+from windlass.worker.link.orders import Commands, Orders
 from windlass.worker.link.settings import LinkSettings
 from windlass.worker.link.socket import Closed, Dial, Socket
 from windlass.worker.link.tasks import Tasks, feedback_of
@@ -36,16 +36,6 @@ UNDRAIN = "undrain"
 """The reason of a drain that takes an earlier one back: the wire has no frame for that."""
 _STALE = ("service restart", "1012", "Unknown session")
 """Words of a server that no longer knows our session."""
-
-
-class Commands(Protocol):
-    """What carries out commands about packages and resources."""
-
-    async def install(self, command: m.PkgInstall) -> m.PkgEvent: ...
-
-    async def uninstall(self, command: m.PkgUninstall) -> list[m.PkgEvent]: ...
-
-    def release(self, scope: str) -> None: ...
 
 
 class Vitals(Protocol):
@@ -72,7 +62,6 @@ class LinkRunner:
         self._settings = settings
         self._link = link
         self._tasks = tasks
-        self._packages = packages
         self._health = health
         self._dial = dial
         self._clock = clock or unix_clock()
@@ -89,7 +78,9 @@ class LinkRunner:
         self._all_settled = asyncio.Event()
         self._beat_now = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._background: set[asyncio.Task[None]] = set()
+        self._orders = Orders(packages, self._package_event)
+        self._rebound: set[str] = set()
+        """Runs that go on elsewhere, with tasks that still end here."""
 
     def stop(self) -> None:
         self._stopping.set()
@@ -230,11 +221,14 @@ class LinkRunner:
             case m.Drain():
                 self._drain(message)
             case m.PkgInstall():
-                self._spawn(self._install(message))
+                self._orders.install(message)
             case m.PkgUninstall():
-                self._spawn(self._uninstall(message))
+                self._orders.uninstall(message)
             case m.ReleaseResources():
-                self._packages.release(message.scope)
+                self._orders.release(message.scope)
+            case m.Rebind():
+                self._rebound.add(message.run_id)
+                self._let_go(message.run_id)
             case _:
                 log.debug("%s needs nothing done here", type(message).__name__)
 
@@ -245,11 +239,19 @@ class LinkRunner:
         log.info("the server %s: %s", told, command.reason or "no reason given")
         self._beat_now.set()
 
+    def _let_go(self, run_id: str) -> None:
+        """A run goes on elsewhere: what is kept for it goes when its last task here has ended."""
+        here = any(task.dispatch.run_id == run_id for task in self._tasks.running.values())
+        if run_id in self._rebound and not here:
+            self._rebound.discard(run_id)
+            self._orders.release(run_id)
+
     # Results
 
     def report(self, result: m.Result) -> None:
         self._unsettled[result.task_id] = result
         self._send_report(result)
+        self._let_go(result.run_id)
 
     def refuse(self, dispatch: m.Dispatch, code: str, message: str, where: str) -> None:
         """Say that a dispatch is not carried out."""
@@ -262,6 +264,7 @@ class LinkRunner:
         error = m.CommandError(code=code, message=said(message), context=context)
         self._unsettled[dispatch.task_id] = error
         self._send_report(error)
+        self._let_go(dispatch.run_id)
 
     def _send_report(self, report: m.Result | m.CommandError) -> None:
         frame = self._say(report, report.task_id)
@@ -300,31 +303,11 @@ class LinkRunner:
 
     # Packages
 
-    async def _install(self, command: m.PkgInstall) -> None:
-        try:
-            event = await self._packages.install(command)
-        except Exception as error:
-            log.exception("%s@%s could not be installed", command.name, command.version)
-            details = {"operation": "install", "message": said(str(error)), "code": codes.INTERNAL}
-            event = m.PkgEvent(
-                name=command.name, version=command.version, status="failed", details=details
-            )
-        self._package_event(event)
-
-    async def _uninstall(self, command: m.PkgUninstall) -> None:
-        for event in await self._packages.uninstall(command):
-            self._package_event(event)
-
     def _package_event(self, event: m.PkgEvent) -> None:
         # The inventory first: whoever hears of the outcome finds it true.
         self._link.refresh(self._clock())
         if not self._say(event, f"{event.name}@{event.version}"):
             self._untold.append(event)
-
-    def _spawn(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
 
     # Heartbeats
 

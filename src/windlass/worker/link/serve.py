@@ -12,7 +12,14 @@ from windlass.worker.link.settings import LinkSettings, hostname
 from windlass.worker.link.socket import dial
 from windlass.worker.link.tasks import Tasks
 
-OWN_FEATURES = ("drain", "exec.cancel", "resource.release", "ack.cumulative", "parameters.ref")
+OWN_FEATURES = (
+    "drain",
+    "exec.cancel",
+    "rebind",
+    "resource.release",
+    "ack.cumulative",
+    "parameters.ref",
+)
 """What this worker understands beyond the published wire."""
 PAYLOAD_TYPES = (
     "biz.exec.dispatch",

@@ -113,7 +113,10 @@ class Installer:
             except PackageError as error:
                 # A package that cannot say goodbye must not become one that cannot be removed.
                 log.warning("removing %s@%s without its hooks: %s", *installed.key, error)
-            self._take_away(installed.folder)
+            try:
+                self._take_away(installed.folder)
+            except OSError as error:
+                raise PackageError(FAILED, f"{'@'.join(installed.key)}: {error}") from error
             self._drop_empty(installed.folder.parent)
 
     def folder_of(self, name: str, version: str) -> Path:

@@ -130,8 +130,10 @@ class PackageManager:
         try:
             await _in_thread(self._installer.uninstall, found)
         except PackageError:
-            self.registry.add(found.place(site=self._settings.site_packages))
-            raise
+            if found.folder.is_dir():
+                self.registry.add(found.place(site=self._settings.site_packages))
+                raise
+            log.warning("%s@%s is gone, but not all of its files", name, version, exc_info=True)
         self._installed.pop((name, version), None)
         log.info("removed %s@%s", name, version)
 

@@ -23,6 +23,9 @@ from windlass.worker.resources.store import Store
 LOW_WATER = 0.9
 """Eviction goes on to this share of a limit, so that it need not begin again at once."""
 
+GRAVES = "removed"
+"""Where folders go that are about to be deleted, below the data folder."""
+
 MEMORY_S = 3600.0
 """How long it is remembered that a resource was evicted, to say so to whoever asks for it."""
 
@@ -55,6 +58,7 @@ class Resources:
         self._lock = threading.RLock()
         self._store = Store(settings.data_dir / "resources.db")
         self._last_gc_s = 0.0
+        shutil.rmtree(settings.data_dir / GRAVES, ignore_errors=True)
         self._handles = {handle.resource_id: handle for handle in self._recovered()}
 
     def close(self) -> None:
@@ -184,9 +188,22 @@ class Resources:
                 self._let_go(handle)
             # Resolved, as the paths of resources are.
             folder = run_dir(self.settings.data_dir.resolve(), scope)
-            if not any(handle.in_use for handle in found) and not self._anything_in(folder):
-                shutil.rmtree(folder, ignore_errors=True)
-            return len(found)
+            in_use = any(handle.in_use for handle in found)
+            grave = None if in_use or self._anything_in(folder) else self._bury(folder)
+        if grave is not None:
+            shutil.rmtree(grave, ignore_errors=True)
+        return len(found)
+
+    def _bury(self, folder: Path) -> Path | None:
+        """Take a folder out of sight at once; its files may take longer, and hold nobody up."""
+        graves = self.settings.data_dir.resolve() / GRAVES
+        graves.mkdir(exist_ok=True)
+        grave = graves / uuid.uuid4().hex
+        try:
+            folder.rename(grave)
+        except OSError:
+            return None  # there is none, or it cannot go now
+        return grave
 
     def _anything_in(self, folder: Path) -> bool:
         """Whether a resource that outlives its run lies in the run's folder."""
