@@ -3,11 +3,42 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable
-from typing import cast
+from typing import Generic, TypeVar, cast
 
-from windlass.model.rows import Attempt, Event, Run, Timer
-from windlass.model.states import RUN_ENDED
+from windlass.model.rows import Attempt, Event, Run, Task, Timer
+from windlass.model.states import RUN_ENDED, TASK_ENDED
 from windlass.ports.store import Writes
+
+R = TypeVar("R", Run, Task)
+
+
+class Ends(Generic[R]):
+    """Those who wait for rows to end."""
+
+    def __init__(self) -> None:
+        self._waiters: defaultdict[str, set[asyncio.Future[R]]] = defaultdict(set)
+
+    def expect(self, id_: str) -> "asyncio.Future[R]":
+        """Resolved with the row when it ends in this process; cancel it to give up."""
+        waiter: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._waiters[id_].add(waiter)
+        waiter.add_done_callback(lambda done: self._forget(id_, done))
+        return waiter
+
+    def tell(self, id_: str, row: R) -> None:
+        for waiter in self._waiters.pop(id_, ()):
+            if not waiter.done():
+                waiter.set_result(row)
+
+    def _forget(self, id_: str, waiter: "asyncio.Future[R]") -> None:
+        waiters = self._waiters.get(id_)
+        if waiters is not None:
+            waiters.discard(waiter)
+            if not waiters:
+                del self._waiters[id_]
+
+    def __bool__(self) -> bool:
+        return bool(self._waiters)
 
 
 class Feed:
@@ -15,7 +46,8 @@ class Feed:
 
     def __init__(self) -> None:
         self._runs: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
-        self._ends: defaultdict[str, set[asyncio.Future[Run]]] = defaultdict(set)
+        self.run_ends: Ends[Run] = Ends()
+        self.task_ends: Ends[Task] = Ends()
         self.timers = asyncio.Event()
         self.timers_due_at: int | None = None
         """When the earliest timer is due that the timer loop has not been told about."""
@@ -33,7 +65,11 @@ class Feed:
                 for waiter in self._runs.get(run.id, ()):
                     waiter.set()
                 if run.state in RUN_ENDED:
-                    self._tell_end(run)
+                    self.run_ends.tell(run.id, run)
+        if self.task_ends:
+            for task in cast("dict[str, Task]", writes.changed.get(Task, {})).values():
+                if task.state in TASK_ENDED:
+                    self.task_ends.tell(task.id, task)
         self._note_timers(writes)
         self._note_stops(writes)
 
@@ -50,25 +86,6 @@ class Feed:
             if attempt.cancel_at is not None or attempt.state in ("cancelled", "timed_out", "lost"):
                 for tell in self.on_stop:
                     tell(attempt.id)
-
-    def _tell_end(self, run: Run) -> None:
-        for waiter in self._ends.pop(run.id, ()):
-            if not waiter.done():
-                waiter.set_result(run)
-
-    def expect_end(self, run_id: str) -> "asyncio.Future[Run]":
-        """Resolved with the run's row when it ends in this process; cancel it to give up."""
-        waiter: asyncio.Future[Run] = asyncio.get_running_loop().create_future()
-        self._ends[run_id].add(waiter)
-        waiter.add_done_callback(lambda done: self._forget_end(run_id, done))
-        return waiter
-
-    def _forget_end(self, run_id: str, waiter: "asyncio.Future[Run]") -> None:
-        waiters = self._ends.get(run_id)
-        if waiters is not None:
-            waiters.discard(waiter)
-            if not waiters:
-                del self._ends[run_id]
 
     def watch(self, run_id: str) -> asyncio.Event:
         """An event that is set whenever the run moves; give it back with `unwatch`."""

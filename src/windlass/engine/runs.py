@@ -120,7 +120,7 @@ async def wait_run(engine: Engine, run_id: str, wait_s: float) -> Run:
     """The run once it has ended, or as it stands after the given time."""
     deadline = asyncio.get_running_loop().time() + wait_s
     while True:
-        end = engine.feed.expect_end(run_id)
+        end = engine.feed.run_ends.expect(run_id)
         try:
             run = await get_run(engine, run_id)
             left = deadline - asyncio.get_running_loop().time()

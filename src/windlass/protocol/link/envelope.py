@@ -1,12 +1,12 @@
 """Envelopes: one JSON object per frame, and the two generations' names for the same messages."""
 
 import re
-from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Literal, TypeVar
 
 import msgspec
 
+from windlass.model.times import iso
 from windlass.model.values import DEPTH_MAX, depth_of, is_list, is_object
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
@@ -213,6 +213,4 @@ def task_named(envelope: Envelope) -> Named | None:
 
 
 def timestamp(now: float) -> str:
-    return (
-        datetime.fromtimestamp(now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    )
+    return iso(round(now * 1000))

@@ -15,6 +15,10 @@ Count = Annotated[int, Meta(ge=0)]
 Name = Annotated[str, Meta(min_length=1)]
 
 
+SERVICES_PACKAGE = "windlass.services"
+"""What plain services are called on a wire that knows only packages."""
+
+
 class Message(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
     """Base of all payloads."""
 

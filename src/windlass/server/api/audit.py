@@ -5,10 +5,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.model.access import Audit
+from windlass.model.times import iso
 from windlass.ports.store import Cond
 from windlass.protocol.users_api import AuditList, AuditView
 from windlass.server.http import reply
-from windlass.server.link.outcomes import iso
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 

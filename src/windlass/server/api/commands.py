@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from windlass.engine import packages, rebind
 from windlass.model.errors import BadRequest, Conflict, Unavailable
+from windlass.model.times import iso
 from windlass.protocol.link import messages as m
 from windlass.protocol.workers_api import CommandBody, CommandRef, RebindBody, ReboundView
 from windlass.server.api.flows import engine_of
@@ -14,7 +15,6 @@ from windlass.server.api.runs import find
 from windlass.server.audit import note
 from windlass.server.commands import Commands
 from windlass.server.http import read_json, reply
-from windlass.server.link.outcomes import iso
 from windlass.server.link.plane import LinkPlane
 from windlass.server.link.session import Session
 from windlass.server.routes import Route

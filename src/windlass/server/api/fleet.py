@@ -10,12 +10,12 @@ from windlass.engine import workers
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.rows import Worker
+from windlass.model.times import iso
 from windlass.model.values import is_list, is_object
 from windlass.ports.store import Cond
 from windlass.protocol.workers_api import WorkerList, WorkerPackage, WorkerView
 from windlass.server.api.flows import engine_of
 from windlass.server.http import reply, whole_number
-from windlass.server.link.outcomes import iso
 from windlass.server.paging import fetch_filtered
 from windlass.server.routes import Route
 

@@ -10,6 +10,7 @@ from starlette.responses import FileResponse, Response
 from windlass.engine import resources
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Resource
+from windlass.model.times import iso
 from windlass.ports.blobs import Blobs
 from windlass.ports.store import Cond
 from windlass.protocol.resources_api import ResourceList, ResourceView
@@ -17,7 +18,6 @@ from windlass.server.api.flows import engine_of, like
 from windlass.server.audit import note
 from windlass.server.auth import Who
 from windlass.server.http import reply
-from windlass.server.link.outcomes import iso
 from windlass.server.paging import fetch_filtered
 from windlass.server.routes import Route, who
 from windlass.server.uploads import receive_file

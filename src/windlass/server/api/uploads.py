@@ -10,6 +10,7 @@ from windlass.engine import resources
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, Conflict
 from windlass.model.rows import Resource
+from windlass.model.times import iso
 from windlass.protocol.resources_api import (
     CompleteBody,
     PartView,
@@ -27,7 +28,6 @@ from windlass.server.api.resources import (
 )
 from windlass.server.audit import note
 from windlass.server.http import read_json, reply
-from windlass.server.link.outcomes import iso
 from windlass.server.routes import Route, who
 from windlass.server.uploads import receive_file
 

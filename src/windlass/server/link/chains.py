@@ -9,13 +9,12 @@ import msgspec
 from windlass.kernel.events import NextRequested
 from windlass.model.assignment import Called
 from windlass.model.errors import Conflict, NotFound, StaleLease, Unavailable, WindlassError
-from windlass.model.ids import run_of
 from windlass.model.rows import Task, read_failure
 from windlass.model.states import TASK_ENDED, TaskState
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX, encode
 from windlass.protocol.link.server import Arrived
-from windlass.server.link.held import Held
+from windlass.server.link.held import Held, attempt_of
 
 if TYPE_CHECKING:
     from windlass.server.link.plane import LinkPlane
@@ -40,7 +39,7 @@ class Chains:
         session.spawn(self._call(session, held, arrived, request))
 
     def _asking(self, session: "Session", arrived: Arrived, request: m.NextRequest) -> Held | None:
-        held = session.held.get(arrived.heard.envelope.corr or "")
+        held = session.held.get(attempt_of(arrived.heard.envelope.corr or ""))
         if held is not None and held.run_id == request.run_id:
             return held
         return None
@@ -88,23 +87,19 @@ class Chains:
         engine = self._plane.engine
         if called.state in TASK_ENDED:
             return called
-        run_id = run_of(called.task_id)
-        moved = engine.feed.watch(run_id)
+        end = engine.feed.task_ends.expect(called.task_id)
         try:
             while True:
-                moved.clear()
                 async with engine.store.session() as session:
                     rows = await session.rows(Task, [called.task_id])
                 if rows and rows[0].state in TASK_ENDED:
-                    task = rows[0]
-                    return Called(task.id, task.state, task.output, task.error)
-                try:
-                    # It may end in another process, so look now and then without being told.
-                    await asyncio.wait_for(moved.wait(), engine.settings.look_s)
-                except TimeoutError:
-                    continue
+                    return called_as(rows[0])
+                # It may end in another process, so look now and then without being told.
+                await asyncio.wait([end], timeout=engine.settings.look_s)
+                if end.done():
+                    return called_as(end.result())
         finally:
-            engine.feed.unwatch(run_id, moved)
+            end.cancel()
 
     def _answer_ended(self, session: "Session", request: m.NextRequest, ended: Called) -> None:
         if ended.state in (TaskState.SUCCEEDED, TaskState.SKIPPED):
@@ -137,6 +132,10 @@ class Chains:
             response.error = m.NextError(code="next_too_large", message=text)
         session.link.send(response, self._plane.clock(), corr=request.request_id)
         session.flush()
+
+
+def called_as(task: Task) -> Called:
+    return Called(task.id, task.state, task.output, task.error)
 
 
 def _code(error: WindlassError) -> str:

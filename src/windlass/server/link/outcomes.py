@@ -1,19 +1,16 @@
 """What a worker's frames mean to the engine, and what an assignment says on the wire."""
 
-from datetime import UTC, datetime
-
 import msgspec
 
 from windlass.model.assignment import Assignment
 from windlass.model.resources import resources_in
 from windlass.model.rows import Artifact, Failure, Json
+from windlass.model.times import iso
 from windlass.model.values import is_list, is_object
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, spelled_by_schema
 
-SERVICES_PACKAGE = "windlass.services"
-"""What plain services are called on a wire that knows only packages."""
 BUSY_RETRY_MS = 1_000
 _PAUSE_MS_MAX = 30 * 24 * 3600 * 1000
 _FATAL = frozenset({codes.RESOURCE_MISSING, codes.INVALID, codes.RESULT_TOO_LARGE})
@@ -46,7 +43,7 @@ def dispatch_of(assignment: Assignment, generation: Generation) -> m.Dispatch:
         task_id=assignment.attempt_id,
         node_id=node,
         node_type=target.handler if package and target is not None else assignment.service,
-        package_name=target.package if package and target is not None else SERVICES_PACKAGE,
+        package_name=target.package if package and target is not None else m.SERVICES_PACKAGE,
         package_version=target.version if package and target is not None else "0",
         parameters=msgspec.Raw(parameters_of(assignment, package=package).encode()),
         constraints=m.Constraints(timeout_ms=assignment.timeout_ms or None),
@@ -147,8 +144,3 @@ def _inside(result: m.Result) -> list[m.Artifact]:
         except msgspec.ValidationError:
             continue  # a result may have a list of that name for reasons of its own
     return artifacts
-
-
-def iso(unix_ms: int) -> str:
-    moment = datetime.fromtimestamp(unix_ms / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -23,7 +23,7 @@ from windlass.model.states import RUN_ENDED
 from windlass.ports.store import Writes
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import Generation, Refused
+from windlass.protocol.link.envelope import Generation, Refused, timestamp
 from windlass.protocol.link.server import ServerLink
 from windlass.protocol.link.tokens import TTL_S, make_token, read_token
 from windlass.server.link.chains import Chains
@@ -31,7 +31,6 @@ from windlass.server.link.counts import Counts
 from windlass.server.link.feedback import FeedbackSink
 from windlass.server.link.held import Held
 from windlass.server.link.installs import Installs
-from windlass.server.link.outcomes import iso
 from windlass.server.link.session import Session
 
 log = logging.getLogger(__name__)
@@ -149,7 +148,7 @@ class LinkPlane:
                 secret, session.id, session.instance, self.settings.tenant, now
             ),
             worker_instance_id=session.instance,
-            expires_at=iso(int((now + TTL_S) * 1000)),
+            expires_at=timestamp(now + TTL_S),
             resumed=resumed,
         )
 

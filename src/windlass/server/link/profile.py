@@ -7,7 +7,6 @@ from typing import Any
 from windlass.engine.handlers import Handlers, is_name
 from windlass.model.queues import own_queue
 from windlass.protocol.link import messages as m
-from windlass.server.link.outcomes import SERVICES_PACKAGE
 
 _MEM_PCT_MAX = 90
 _DISK_PCT_MAX = 95
@@ -52,7 +51,8 @@ class Profile:
     @property
     def manifests(self) -> dict[str, dict[str, Any]]:
         """What it says is in its packages, by `name@version`."""
-        given = {f"{m.name}@{m.version}": m.manifest for m in self.register.manifests or ()}
+        fields = self.register.manifests or ()
+        given = {f"{field.name}@{field.version}": field.manifest for field in fields}
         return {name: manifest for name, manifest in given.items() if is_name(name)}
 
     def load(self, held: int) -> int:
@@ -65,13 +65,13 @@ class Profile:
 
     def services(self, handlers: Handlers) -> list[str]:
         """The handlers of its packages."""
-        own = f"{SERVICES_PACKAGE}@"
+        own = f"{m.SERVICES_PACKAGE}@"
         packages = [package for package in self.packages if not package.startswith(own)]
         return [service for package in packages for service in handlers.of(package)]
 
     def plain_services(self, handlers: Handlers) -> list[str]:
         """Services that come with no package."""
-        own = f"{SERVICES_PACKAGE}@"
+        own = f"{m.SERVICES_PACKAGE}@"
         packages = [package for package in self.packages if package.startswith(own)]
         return [s.partition(":")[2] for package in packages for s in handlers.of(package)]
 

@@ -24,6 +24,7 @@ from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.ids import task_of
 from windlass.model.rows import Event, Run, Task, Worker
+from windlass.model.times import iso
 from windlass.ports.store import Writes
 from windlass.protocol.link import messages as m
 from windlass.server.api.stream import any_set, run_after
@@ -47,7 +48,6 @@ from windlass.server.compat.astraflow.worker_news import (
     heartbeat_news,
     package_news,
 )
-from windlass.server.link.outcomes import iso
 from windlass.server.link.plane import LinkPlane
 from windlass.server.link.session import Session
 from windlass.server.routes import Route

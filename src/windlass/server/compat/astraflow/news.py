@@ -14,6 +14,7 @@ from windlass.engine.engine import Engine
 from windlass.model.ids import attempt_id, task_of
 from windlass.model.rows import Artifact, Event, Run, Task, Version
 from windlass.model.states import RUN_ENDED, RunState, TaskState
+from windlass.model.times import iso
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
 from windlass.protocol.link import messages as m
@@ -25,7 +26,6 @@ from windlass.server.compat.astraflow.views import (
     error_of,
     when,
 )
-from windlass.server.link.outcomes import iso
 from windlass.server.link.plane import LinkPlane
 
 _SHOWN = ("node", "container", "middleware")

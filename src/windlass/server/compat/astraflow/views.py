@@ -6,10 +6,10 @@ import msgspec
 
 from windlass.model.rows import Artifact, Attempt, Json, Run, Task, read_failure
 from windlass.model.states import AttemptState, RunState, TaskState
+from windlass.model.times import iso
 from windlass.protocol.exchange import Wire
 from windlass.protocol.link.server import ACK_DEADLINE_S
 from windlass.server.link.held import dispatch_id
-from windlass.server.link.outcomes import iso
 
 RUN_STATUS = {
     RunState.QUEUED: "queued",

@@ -7,11 +7,11 @@ import msgspec
 from windlass.engine.engine import Engine
 from windlass.engine.workers import LIVE, state_of
 from windlass.model.rows import Worker
+from windlass.model.times import iso
 from windlass.model.values import is_object
 from windlass.protocol.link import messages as m
 from windlass.server.api.fleet import camel_heartbeat, meta_of, packages_of
 from windlass.server.commands import CommandNews
-from windlass.server.link.outcomes import iso
 
 Told = tuple[str, str, dict[str, Any]]
 """The type of an event, the worker it is about, and what it says."""
