@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any
 
 import msgspec
 from argon2 import PasswordHasher
@@ -137,26 +138,31 @@ def roles_of(user: User) -> list[str]:
 
 
 async def set_password(engine: Engine, user: User, password: str) -> User:
-    return await _change(engine, replace(user, password_hash=await hash_password(password)))
+    return await _change(engine, user, password_hash=await hash_password(password))
 
 
 async def set_roles(engine: Engine, user: User, roles: Sequence[str]) -> User:
     text = msgspec.json.encode(check_roles(roles)).decode()
-    return await _change(engine, replace(user, roles=text))
+    return await _change(engine, user, roles=text)
 
 
 async def set_active(engine: Engine, user: User, active: bool) -> User:
-    return await _change(engine, replace(user, active=int(active)))
+    return await _change(engine, user, active=int(active))
 
 
 async def set_display_name(engine: Engine, user: User, name: str) -> User:
     plain = name.strip()
     if not plain or len(plain) > _NAME_MAX or not plain.isprintable():
         raise BadRequest(f"a display name has 1 to {_NAME_MAX} printable characters")
-    return await _change(engine, replace(user, display_name=plain))
+    return await _change(engine, user, display_name=plain)
 
 
-async def _change(engine: Engine, user: User) -> User:
-    changed = replace(user, updated_at=engine.store.now())
+async def _change(engine: Engine, user: User, **columns: Any) -> User:
+    """Change single columns of a user as it stands now: a password takes a while to hash, and
+    whoever was barred meanwhile stays so."""
+    now = await by_id(engine, user.id)
+    if now is None:
+        raise NotFound(f'no user "{user.username}"')
+    changed = replace(now, updated_at=engine.store.now(), **columns)
     await engine.write(changed=(changed,))
     return changed

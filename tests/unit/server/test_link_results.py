@@ -185,3 +185,10 @@ async def test_logs_wait_while_the_database_is_away(
     await bench.plane.feedback.flush()
     (kept,) = bench.local.database.table(LogChunk).values()
     assert (kept.channel, kept.text) == ("log\ufffdx", "words")
+
+
+async def test_pieces_of_a_result_are_merged_while_the_task_runs(bench: Bench) -> None:
+    session, sink = await bench.session(), bench.plane.feedback
+    for metadata in ({"results": {"a": 1, "b": 2}}, {"results": {"a": None}, "summary": "two"}):
+        sink.take(session, "a@1", m.Feedback(run_id="r", task_id="a@1", metadata=metadata))
+    assert sink.progress["a@1"].results == {"b": 2, "summary": "two"}

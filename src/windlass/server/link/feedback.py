@@ -3,13 +3,14 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from windlass.engine.engine import Engine
 from windlass.model.errors import Unavailable
 from windlass.model.rows import LogChunk
+from windlass.model.values import is_object
 from windlass.protocol.link import messages as m
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _FLUSH_CHARS = 32_768
 _PENDING_CHARS_MAX = 16_000_000
 """What is kept in memory while the database is away."""
 _CHANNEL_CHARS_MAX = 64
+_RESULTS_MAX = 1_000
 
 
 class Progress(msgspec.Struct):
@@ -30,7 +32,8 @@ class Progress(msgspec.Struct):
     stage: str | None = None
     progress: float | None = None
     message: str | None = None
-    results: dict[str, object] = {}
+    results: dict[str, Any] = {}
+    """What it has found so far, by name or path."""
     at: int = 0
 
 
@@ -56,6 +59,10 @@ class FeedbackSink:
         if feedback.progress is not None:
             known.progress = feedback.progress
         known.at = now
+        for key, value in results_in(feedback).items():
+            known.results.pop(key, None)
+            if value is not None and len(known.results) < _RESULTS_MAX:
+                known.results[key] = value
         for chunk in feedback.chunks or ():
             self._keep(attempt_id, feedback.run_id, chunk, now)
         for tell in self.listeners:
@@ -107,6 +114,16 @@ class FeedbackSink:
             log.exception("%d pieces of logs could not be kept", len(chunks))
         finally:
             self._flushing = False
+
+
+def results_in(feedback: m.Feedback) -> dict[str, Any]:
+    """Pieces of its result that a running task tells of, by name or path; None: not any more."""
+    metadata = feedback.metadata or {}
+    found = metadata.get("results")
+    results = dict(found) if is_object(found) else {}
+    if "summary" in metadata:
+        results.setdefault("summary", metadata["summary"])
+    return results
 
 
 def _storable(text: str) -> str:
