@@ -13,6 +13,7 @@ from starlette.routing import Route as StarletteRoute
 from windlass.model.errors import WindlassError
 from windlass.server.auth import Who
 from windlass.server.http import problem
+from windlass.server.signed import bearer_of
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,8 @@ class Route(msgspec.Struct, frozen=True):
     status: int = 200
     query: tuple[str, ...] = ()
     errors: Callable[[Exception], Response] = problem
+    signed: bool = False
+    """Whether a signed address does instead of the role."""
     control: bool = False
     """Whether it needs a live control plane, here or in another process."""
 
@@ -43,6 +46,13 @@ def who(request: Request) -> Who:
     return found
 
 
+async def caller(request: Request, route: Route) -> Who:
+    """Who calls, or an error that says what is missing."""
+    by_address = await bearer_of(request) if route.signed else None
+    found: Who = by_address or await request.app.state.auth.check(request, route.role)
+    return found
+
+
 def serve(route: Route) -> StarletteRoute:
     """A route of the web framework: the role checked first, every error told in one shape."""
 
@@ -50,7 +60,7 @@ def serve(route: Route) -> StarletteRoute:
         began = time.perf_counter()
         try:
             if route.role is not None:
-                request.state.who = await request.app.state.auth.check(request, route.role)
+                request.state.who = await caller(request, route)
             if route.control:
                 await request.app.state.control.check()
             response = await route.handler(request)

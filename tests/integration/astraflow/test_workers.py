@@ -1,14 +1,17 @@
 """Workers are listed, told what to do, and relieved of their runs."""
 
 import asyncio
+from hashlib import sha256
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.integration.astraflow.conftest import foreign, token, until
 from tests.integration.link.conftest import LinkServer, connected
 from tests.integration.link.independent import SecondGeneration, echo
 from tests.integration.link.workflows import chain
+from tests.packages import archive as packed
 
 pytestmark = pytest.mark.anyio
 
@@ -133,6 +136,22 @@ async def test_a_drained_worker_ends_what_it_has_and_gets_nothing_new(server: Li
         assert (await command(server, "foreign", type="undrain")).status_code == 202
         assert (await server.wait(second))["status"] == "succeeded"
         assert await state(server, "foreign") == "online"
+
+
+async def test_what_a_worker_is_to_install_it_can_fetch_without_a_token(server: LinkServer) -> None:
+    made = packed(name="plain")
+    published = await server.http.post("/api/v1/published-packages", content=made)
+    assert published.status_code == 201, published.text
+    worker = listening(server)
+    async with connected(worker), httpx.AsyncClient() as stranger:
+        answer = await command(server, "foreign", type="pkg.install", name="plain")
+        assert answer.status_code == 202, answer.text
+        [asked] = await until(lambda: worker.commands("biz.pkg.install"))
+        fetched = await stranger.get(asked["url"])
+        assert fetched.status_code == 200
+        assert sha256(fetched.content).hexdigest() == asked["sha256"]
+        for changed in (asked["url"] + "1", asked["url"].replace("expires=1", "expires=2")):
+            assert (await stranger.get(changed)).status_code == 401
 
 
 async def test_packages_are_installed_and_removed_by_command(server: LinkServer) -> None:

@@ -270,7 +270,7 @@ ROUTES = [
     Route("GET", _AT, list_packages, gives=Page[PackageSummary], query=("q", "limit", "cursor")),
     Route("POST", _AT, publish, "operator", None, PublishedPackage, 201),
     Route("GET", _ONE, get_package, gives=PackageDetail, query=("version",)),
-    Route("GET", f"{_ONE}/archive", archive, query=("version",)),
+    Route("GET", f"{_ONE}/archive", archive, query=("version",), signed=True),
     Route(
         "PATCH", _ONE + "/versions/{version}", set_status, "operator", StatusBody, PublishedPackage
     ),

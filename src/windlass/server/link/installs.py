@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import msgspec
 
@@ -105,13 +106,13 @@ class Installs:
     def send(self, session: "Session", name: str, version: str, sha256: str, url: str = "") -> None:
         """Tell a worker to install a version, from our repository unless a URL says otherwise."""
         self._asked[f"{name}@{version}", session.worker_id] = self._plane.clock()
-        path = f"/api/v1/published-packages/{name}/archive?version={version}"
+        path = f"/api/v1/published-packages/{quote(name, safe='')}/archive"
         log.info("worker %s is to install %s %s", session.worker_id, name, version)
         session.send(
             m.PkgInstall(
                 name=name,
                 version=version,
-                url=url or f"{session.base_url}{path}",
+                url=url or f"{session.base_url}{self._plane.sign(path, version=version)}",
                 sha256=sha256 or None,
             )
         )

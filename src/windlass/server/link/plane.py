@@ -32,6 +32,7 @@ from windlass.server.link.feedback import FeedbackSink
 from windlass.server.link.held import Held
 from windlass.server.link.installs import Installs
 from windlass.server.link.session import Session
+from windlass.server.signed import sign
 
 log = logging.getLogger(__name__)
 
@@ -169,6 +170,11 @@ class LinkPlane:
         if not self._secret:
             self._secret = bytes.fromhex(await self.engine.store.secret())
         return self._secret
+
+    def sign(self, path: str, **query: str) -> str:
+        """An address that a worker may fetch, whatever it can show; there is a session by now."""
+        assert self._secret, "sessions begin with the secret"
+        return sign(self._secret, path, self.engine.store.now() / 1000, **query)
 
     # Work
 
