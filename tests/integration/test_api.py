@@ -286,6 +286,22 @@ def test_tokens_have_roles_and_can_be_revoked(served: Served) -> None:
     assert bad.status_code == 400
 
 
+def test_an_error_says_the_same_to_readers_of_either_shape(served: Served) -> None:
+    headers = {"X-Request-ID": "req-7"}
+    for path in ("/api/v1/runs/nothing-like-it", "/api/v1/nowhere"):
+        answer = served.http.get(path, headers=headers)
+        found = answer.json()
+        assert (answer.status_code, found["error"], found["title"]) == (
+            404,
+            "not_found",
+            "Not found",
+        )
+        assert found["message"] == found["detail"]
+        assert found["requestId"] == "req-7"
+    plain = served.http.get("/api/v1/nowhere", headers={"X-Request-ID": "a b\t<c>"}).json()
+    assert "requestId" not in plain
+
+
 def test_the_api_describes_itself(served: Served) -> None:
     document = served.http.get("/api/v1/openapi.json").json()
     assert document["openapi"] == "3.1.0"

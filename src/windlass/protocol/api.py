@@ -19,12 +19,18 @@ class Problem(Wire, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ErrorView(Wire, frozen=True, kw_only=True, omit_defaults=True):
-    """RFC 9457 problem details."""
+    """RFC 9457 problem details, and the same in AstraFlow's words."""
 
     type: str = "about:blank"
     title: str
     status: int
     detail: str
+    error: str
+    """A word for the kind of error, which programs can rely on."""
+    message: str
+    """What `detail` says."""
+    request_id: str = ""
+    """The `X-Request-ID` of the request, if it had one."""
     retryable: bool = False
     problems: list[Problem] = []
 

@@ -40,7 +40,7 @@ from windlass.server.compat.astraflow import events, listing, workflows
 from windlass.server.compat.astraflow import workers as announcements
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.control import ControlCheck
-from windlass.server.http import WrongMethod, problem
+from windlass.server.http import WrongMethod, problem, request_id_of
 from windlass.server.link.connection import worker_link
 from windlass.server.link.plane import LinkPlane
 from windlass.server.metrics import Metrics
@@ -96,14 +96,15 @@ class AppOptions(msgspec.Struct, frozen=True):
 
 
 async def no_such_path(request: Request, error: Exception) -> Response:
-    return problem(NotFound(f"there is nothing at {request.url.path}; see /api/v1/openapi.json"))
+    text = f"there is nothing at {request.url.path}; see /api/v1/openapi.json"
+    return problem(NotFound(text), request_id_of(request))
 
 
 async def no_such_method(request: Request, error: Exception) -> Response:
     if request.method == "OPTIONS":
         return Response(status_code=204, headers=getattr(error, "headers", None))
     text = f"{request.url.path} does not take {request.method}; see /api/v1/openapi.json"
-    return problem(WrongMethod(text))
+    return problem(WrongMethod(text), request_id_of(request))
 
 
 def create_app(

@@ -28,6 +28,7 @@ T = TypeVar("T")
 NATIVE_TYPE = "application/vnd.windlass+json"
 """What callers accept who want our own shape where AstraFlow has another."""
 _INLINE_BYTES = 256 * 1024
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -98,36 +99,41 @@ def raw(text: str | None) -> msgspec.Raw | None:
     return None if text is None else msgspec.Raw(text.encode())
 
 
-_STATUS: list[tuple[type[Exception], int, str]] = [
-    (DefinitionError, 422, "The definition has problems"),
-    (PackageError, 422, "The package is refused"),
-    (BadRequest, 400, "The request cannot be read"),
-    (WrongMethod, 405, "Wrong method"),
-    (TooLarge, 413, "The request is too large"),
-    (TooMany, 429, "Too many tries"),
-    (Unauthorized, 401, "Who are you?"),
-    (Denied, 403, "Not allowed"),
-    (NotFound, 404, "Not found"),
-    (StaleLease, 409, "The lease is gone"),
-    (Conflict, 409, "The state has changed"),
-    (Unavailable, 503, "Try again shortly"),
+_STATUS: list[tuple[type[Exception], int, str, str]] = [
+    (DefinitionError, 422, "invalid_definition", "The definition has problems"),
+    (PackageError, 422, "invalid_package", "The package is refused"),
+    (BadRequest, 400, "bad_request", "The request cannot be read"),
+    (WrongMethod, 405, "method_not_allowed", "Wrong method"),
+    (TooLarge, 413, "too_large", "The request is too large"),
+    (TooMany, 429, "too_many_requests", "Too many tries"),
+    (Unauthorized, 401, "unauthorized", "Who are you?"),
+    (Denied, 403, "forbidden", "Not allowed"),
+    (NotFound, 404, "not_found", "Not found"),
+    (StaleLease, 409, "stale_lease", "The lease is gone"),
+    (Conflict, 409, "conflict", "The state has changed"),
+    (Unavailable, 503, "unavailable", "Try again shortly"),
 ]
 
 
-def status_of(error: Exception) -> tuple[int, str]:
-    for class_, status, title in _STATUS:
+def status_of(error: Exception) -> tuple[int, str, str]:
+    """The status, the word for programs and the title of an error."""
+    for class_, status, word, title in _STATUS:
         if isinstance(error, class_):
-            return status, title
-    return 500, "Our mistake"
+            return status, word, title
+    return 500, "internal_error", "Our mistake"
 
 
-def problem(error: Exception) -> Response:
+def problem(error: Exception, request_id: str = "") -> Response:
     """An error as RFC 9457 problem details. What we did not foresee keeps its details to itself."""
-    status, title = status_of(error)
+    status, word, title = status_of(error)
+    detail = str(error) if status != 500 else "an internal error; the server's log has more"
     view = ErrorView(
         title=title,
         status=status,
-        detail=str(error) if status != 500 else "an internal error; the server's log has more",
+        detail=detail,
+        error=word,
+        message=detail,
+        request_id=request_id,
         retryable=status == 503,
         problems=[
             Problem(path=p.path, reason=p.reason, hint=p.hint)
@@ -142,6 +148,12 @@ def problem(error: Exception) -> Response:
     return Response(
         msgspec.json.encode(view), status, headers=headers, media_type="application/problem+json"
     )
+
+
+def request_id_of(request: Request) -> str:
+    """What the caller, or a proxy before us, calls a request; "" if nobody named it."""
+    given = request.headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else ""
 
 
 def whole_number(request: Request, name: str, default: int, most: int) -> int:

@@ -12,7 +12,7 @@ from starlette.routing import Route as StarletteRoute
 
 from windlass.model.errors import WindlassError
 from windlass.server.auth import Who
-from windlass.server.http import problem
+from windlass.server.http import problem, request_id_of
 from windlass.server.signed import bearer_of
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class Route(msgspec.Struct, frozen=True):
     """The type of the body, of the answer; a tuple where it is one of several."""
     status: int = 200
     query: tuple[str, ...] = ()
-    errors: Callable[[Exception], Response] = problem
+    errors: Callable[[Exception, str], Response] = problem
     signed: bool = False
     """Whether a signed address does instead of the role."""
     control: bool = False
@@ -65,12 +65,12 @@ def serve(route: Route) -> StarletteRoute:
                 await request.app.state.control.check()
             response = await route.handler(request)
         except WindlassError as error:
-            response = route.errors(error)
+            response = route.errors(error, request_id_of(request))
         except ClientDisconnect:
             response = Response(status_code=499)
         except Exception as error:
             log.exception("%s %s failed", route.method, route.path)
-            response = route.errors(error)
+            response = route.errors(error, request_id_of(request))
         request.app.state.metrics.request(route, response.status_code, time.perf_counter() - began)
         return response
 

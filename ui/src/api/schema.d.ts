@@ -1398,12 +1398,16 @@ export interface components {
         };
         /**
          * ErrorView
-         * @description RFC 9457 problem details.
+         * @description RFC 9457 problem details, and the same in AstraFlow's words.
          */
         ErrorView: {
             detail: string;
+            error: string;
+            message: string;
             /** @default [] */
             problems: components["schemas"]["Problem"][];
+            /** @default  */
+            requestId: string;
             /** @default false */
             retryable: boolean;
             status: number;

@@ -93,9 +93,9 @@ def list_field(fields: dict[str, Any], name: str) -> list[str]:
     return value
 
 
-def error_text(error: Exception) -> Response:
+def error_text(error: Exception, request_id: str = "") -> Response:
     """Errors in this surface's shape."""
-    status, _ = status_of(error)
+    status, _, _ = status_of(error)
     body: dict[str, Any] = {"error": str(error) if status != 500 else "internal error"}
     if isinstance(error, DefinitionError):
         body["problems"] = error.problems
