@@ -137,7 +137,7 @@ an OpenAPI 3.1 document is at `/api/v1/openapi.json`.
   serves only requests that name this machine as their host.
 - **Errors** are `application/problem+json` (RFC 9457): `title`, `status`, `detail`, and for a bad
   definition `problems`, each with `path`, `reason` and `hint`. `error` is a word for the kind of
-  error, `message` says what `detail` says, `requestId` is the request's `X-Request-ID` if it had one.
+  error, `message` says what `detail` says, `requestId` repeats the request's `X-Request-ID`.
 
   | status | meaning | what helps |
   |---|---|---|

@@ -66,8 +66,12 @@ async def get_package(engine: Engine, name: str) -> Package:
     async with engine.store.session() as session:
         rows = await session.rows(Package, [name])
     if not rows:
-        raise NotFound(f'no package "{name}"; publish one with `windlass pkg publish FILE`')
+        raise no_package(name)
     return rows[0]
+
+
+def no_package(name: str) -> NotFound:
+    return NotFound(f'no package "{name}"; publish one with `windlass pkg publish FILE`')
 
 
 async def versions_of(engine: Engine, name: str) -> list[PackageVersion]:

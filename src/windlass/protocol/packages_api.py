@@ -17,6 +17,14 @@ class PackageSummary(Wire, frozen=True, kw_only=True):
     state: str
 
 
+class PackageList(Wire, frozen=True, kw_only=True):
+    """A page of packages; `next` and `nextCursor` are the cursor of the one after."""
+
+    items: list[PackageSummary]
+    next: str | None = None
+    next_cursor: str | None = None
+
+
 class PackageDetail(PackageSummary, frozen=True, kw_only=True):
     """One version of a package, with everything its manifest says."""
 

@@ -23,6 +23,7 @@ from windlass.server.api import (
     history,
     inbox,
     logs,
+    nodes,
     overview,
     packages,
     parameters,
@@ -63,6 +64,7 @@ NATIVE: Sequence[Route] = [
     *fleet.ROUTES,
     *commands.ROUTES,
     *packages.ROUTES,
+    *nodes.ROUTES,
     *resources.ROUTES,
     *uploads.ROUTES,
     *parameters.ROUTES,
@@ -134,6 +136,7 @@ def create_app(
     app.state.blobs = blobs
     app.state.upload_locks = {}
     link.keep_parameters = parameters.Parameters(engine, blobs).keep
+    app.state.manifests = nodes.Manifests(engine)
     app.state.trust = options.trust
     app.state.auth = Auth(
         engine,

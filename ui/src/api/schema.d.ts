@@ -80,7 +80,7 @@ export interface paths {
             cookie?: never;
         };
         /** Nodes whose type, label, description or tags contain `q`. */
-        get: operations["packages_search_nodes"];
+        get: operations["nodes_search_nodes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -268,7 +268,7 @@ export interface paths {
             cookie?: never;
         };
         /** Nodes of the newest versions, by `q`, `category`, `status`, `tag` and `package`. */
-        get: operations["packages_list_nodes"];
+        get: operations["nodes_list_nodes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -285,7 +285,7 @@ export interface paths {
             cookie?: never;
         };
         /** One node by its type. */
-        get: operations["packages_get_node"];
+        get: operations["nodes_get_node"];
         put?: never;
         post?: never;
         delete?: never;
@@ -302,7 +302,7 @@ export interface paths {
             cookie?: never;
         };
         /** The categories nodes are sorted into. */
-        get: operations["packages_list_categories"];
+        get: operations["nodes_list_categories"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1521,6 +1521,12 @@ export interface components {
             password: string;
             username: string;
         };
+        /** NodeList */
+        NodeList: {
+            items: Record<string, never>[];
+            /** @default null */
+            nextCursor: string | null;
+        };
         /** OkView */
         OkView: {
             /** @default true */
@@ -1610,6 +1616,17 @@ export interface components {
             versions: string[];
             visibility: string;
         };
+        /**
+         * PackageList
+         * @description A page of packages; `next` and `nextCursor` are the cursor of the one after.
+         */
+        PackageList: {
+            items: components["schemas"]["PackageSummary"][];
+            /** @default null */
+            next: string | null;
+            /** @default null */
+            nextCursor: string | null;
+        };
         /** PackageSummary */
         PackageSummary: {
             defaultVersion: string | null;
@@ -1623,15 +1640,6 @@ export interface components {
             state: string;
             versions: string[];
             visibility: string;
-        };
-        /**
-         * Page[PackageSummary]
-         * @description A page of a list; `next` is the cursor of the one after, None at the end.
-         */
-        Page_PackageSummary_: {
-            items: components["schemas"]["PackageSummary"][];
-            /** @default null */
-            next: string | number | null;
         };
         /** PartView */
         PartView: {
@@ -2415,11 +2423,16 @@ export interface operations {
             };
         };
     };
-    packages_search_nodes: {
+    nodes_search_nodes: {
         parameters: {
             query?: {
                 q?: string;
                 package?: string;
+                category?: string;
+                status?: string;
+                tag?: string;
+                limit?: string;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -2432,7 +2445,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["NodeList"];
+                };
             };
             /** @description Refused */
             default: {
@@ -2802,7 +2817,7 @@ export interface operations {
             };
         };
     };
-    packages_list_nodes: {
+    nodes_list_nodes: {
         parameters: {
             query?: {
                 q?: string;
@@ -2810,6 +2825,8 @@ export interface operations {
                 category?: string;
                 status?: string;
                 tag?: string;
+                limit?: string;
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -2822,7 +2839,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["NodeList"];
+                };
             };
             /** @description Refused */
             default: {
@@ -2835,7 +2854,7 @@ export interface operations {
             };
         };
     };
-    packages_get_node: {
+    nodes_get_node: {
         parameters: {
             query?: never;
             header?: never;
@@ -2864,7 +2883,7 @@ export interface operations {
             };
         };
     };
-    packages_list_categories: {
+    nodes_list_categories: {
         parameters: {
             query?: never;
             header?: never;
@@ -2937,7 +2956,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_PackageSummary_"];
+                    "application/json": components["schemas"]["PackageList"];
                 };
             };
             /** @description Refused */
@@ -3003,7 +3022,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_PackageSummary_"];
+                    "application/json": components["schemas"]["PackageList"];
                 };
             };
             /** @description Refused */

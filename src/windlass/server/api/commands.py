@@ -11,6 +11,7 @@ from windlass.model.times import iso
 from windlass.protocol.link import messages as m
 from windlass.protocol.workers_api import CommandBody, CommandRef, RebindBody, ReboundView
 from windlass.server.api.flows import engine_of
+from windlass.server.api.packages import readable
 from windlass.server.api.runs import find
 from windlass.server.audit import note
 from windlass.server.commands import Commands
@@ -99,6 +100,7 @@ async def install(request: Request, session: Session, command_id: str, body: Com
         if not version:
             raise BadRequest("an archive from a url needs its version beside it")
     else:
+        await readable(request, body.name)
         found = await packages.get_version(engine_of(request), body.name, version)
         if found.status == "yanked":
             text = f"{found.name} {found.version} is yanked and no longer installed"

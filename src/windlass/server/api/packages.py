@@ -1,25 +1,22 @@
-"""Packages: publish, list, fetch, deprecate and yank; and the nodes they bring."""
+"""Packages: publish, list, fetch, deprecate and yank."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from windlass.engine import packages
-from windlass.model.errors import BadRequest, NotFound
+from windlass.model.errors import Denied, NotFound
 from windlass.model.rows import Package, PackageVersion
 from windlass.ports.blobs import Blobs
 from windlass.ports.store import Cond
-from windlass.protocol.api import Page
-from windlass.protocol.packages import versions
 from windlass.protocol.packages.archive import Limits, inspect
 from windlass.protocol.packages.signature import Trust, verify
 from windlass.protocol.packages_api import (
     PackageDetail,
+    PackageList,
     PackageSummary,
     PublishedPackage,
     StatusBody,
@@ -28,8 +25,9 @@ from windlass.protocol.packages_api import (
 )
 from windlass.server.api.flows import engine_of, like
 from windlass.server.audit import note
+from windlass.server.auth import Who
 from windlass.server.http import read_json, reply
-from windlass.server.paging import fetch_page
+from windlass.server.paging import fetch_filtered
 from windlass.server.routes import Route, who
 from windlass.server.uploads import Received, receive_file
 
@@ -43,6 +41,7 @@ async def publish(request: Request) -> Response:
     try:
         archive = await asyncio.to_thread(look_into, received, limits, request.app.state.trust)
         manifest = archive.contents.manifest
+        await check_publisher(request, manifest.name)
         known = await packages.check_free(engine, archive)
         if known is not None:
             return reply(published_view(known, created=False))
@@ -53,6 +52,42 @@ async def publish(request: Request) -> Response:
     version = await packages.publish(engine, archive, owner=who(request).name)
     await note(request, "package.publish", "package", version.id, sha256=version.sha256)
     return reply(published_view(version, created=True), 201)
+
+
+async def check_publisher(request: Request, name: str) -> None:
+    """Refuse a version of somebody else's package; a name nobody has is free."""
+    try:
+        package = await packages.get_package(engine_of(request), name)
+    except NotFound:
+        return
+    check_owner(request, package)
+
+
+def check_owner(request: Request, package: Package) -> None:
+    caller = who(request)
+    if not caller.may("admin") and package.owner != caller.name:
+        text = f'package "{package.name}" belongs to "{package.owner}"'
+        raise Denied(f"{text}; only they and admins change it")
+
+
+async def own_package(request: Request) -> Package:
+    """The package a request is about, if the caller may change it."""
+    package = await readable(request, request.path_params["name"])
+    check_owner(request, package)
+    return package
+
+
+async def readable(request: Request, name: str) -> Package:
+    """A package the caller may see; to others a private one does not exist."""
+    package = await packages.get_package(engine_of(request), name)
+    if not may_read(who(request), package.visibility, package.owner):
+        raise packages.no_package(name)
+    return package
+
+
+def may_read(caller: Who, visibility: str, owner: str) -> bool:
+    """Workers read every package: they install what runs need, whoever published it."""
+    return visibility != "private" or owner == caller.name or caller.may("worker")
 
 
 def look_into(received: Received, limits: Limits, trust: Trust) -> packages.Archive:
@@ -86,10 +121,18 @@ async def list_packages(request: Request) -> Response:
     """Packages by name; `q` is text anywhere in it."""
     text = request.query_params.get("q")
     where = [Cond("name", "like", like(text))] if text else []
-    rows, next_ = await fetch_page(request, Package, where, order="name", descending=False)
+    caller = who(request)
+    rows, next_ = await fetch_filtered(
+        request,
+        Package,
+        lambda row: may_read(caller, row.visibility, row.owner),
+        where,
+        order="name",
+        descending=False,
+    )
     by_name = await packages.versions_by_name(engine_of(request), [row.name for row in rows])
     views = [summary_of(row, by_name.get(row.name, [])) for row in rows]
-    return reply(Page(items=views, next=next_))
+    return reply(PackageList(items=views, next=next_, next_cursor=next_))
 
 
 async def summary(request: Request, row: Package) -> PackageSummary:
@@ -116,7 +159,7 @@ async def get_package(request: Request) -> Response:
     """One version of a package with its manifest; the newest unless `version` says otherwise."""
     engine = engine_of(request)
     name = request.path_params["name"]
-    row = await packages.get_package(engine, name)
+    row = await readable(request, name)
     version = await packages.get_version(engine, name, request.query_params.get("version", ""))
     short = await summary(request, row)
     view = PackageDetail(
@@ -135,7 +178,7 @@ async def get_package(request: Request) -> Response:
 async def archive(request: Request) -> Response:
     """The archive itself."""
     engine = engine_of(request)
-    name = request.path_params["name"]
+    name = (await readable(request, request.path_params["name"])).name
     version = await packages.get_version(engine, name, request.query_params.get("version", ""))
     blobs: Blobs = request.app.state.blobs
     path: Path = blobs.path(packages.blob_key(version.name, version.version, version.sha256))
@@ -150,7 +193,7 @@ async def archive(request: Request) -> Response:
 async def set_status(request: Request) -> Response:
     """Deprecate a version, yank it, or make it active again."""
     body = await read_json(request, StatusBody)
-    name, version = request.path_params["name"], request.path_params["version"]
+    name, version = (await own_package(request)).name, request.path_params["version"]
     row = await packages.set_status(engine_of(request), name, version, body.status)
     await note(request, "package.status", "package", row.id, status=body.status)
     return reply(published_view(row, created=False))
@@ -159,7 +202,7 @@ async def set_status(request: Request) -> Response:
 async def set_tag(request: Request) -> Response:
     """Let a tag point at a version."""
     body = await read_json(request, TagBody)
-    name, tag = request.path_params["name"], request.path_params["tag"]
+    name, tag = (await own_package(request)).name, request.path_params["tag"]
     row = await packages.set_tag(engine_of(request), name, tag, body.version)
     await note(request, "package.tag", "package", name, tag=tag, version=body.version)
     return reply(await summary(request, row))
@@ -167,7 +210,7 @@ async def set_tag(request: Request) -> Response:
 
 async def drop_tag(request: Request) -> Response:
     """Forget a tag."""
-    name, tag = request.path_params["name"], request.path_params["tag"]
+    name, tag = (await own_package(request)).name, request.path_params["tag"]
     row = await packages.set_tag(engine_of(request), name, tag, None)
     await note(request, "package.tag", "package", name, tag=tag, version=None)
     return reply(await summary(request, row))
@@ -176,98 +219,24 @@ async def drop_tag(request: Request) -> Response:
 async def set_visibility(request: Request) -> Response:
     """Who should see a package."""
     body = await read_json(request, VisibilityBody)
-    name = request.path_params["name"]
+    name = (await own_package(request)).name
     row = await packages.set_visibility(engine_of(request), name, body.visibility)
     await note(request, "package.visibility", "package", name, visibility=body.visibility)
     return reply(await summary(request, row))
 
 
-async def list_nodes(request: Request) -> Response:
-    """Nodes of the newest versions, by `q`, `category`, `status`, `tag` and `package`."""
-    found = [node for node in await all_nodes(request) if fits(node, request)]
-    return reply({"items": found[:200], "nextCursor": None})
-
-
-async def search_nodes(request: Request) -> Response:
-    """Nodes whose type, label, description or tags contain `q`."""
-    if not request.query_params.get("q"):
-        raise BadRequest("q says what to look for")
-    found = [node for node in await all_nodes(request) if fits(node, request)]
-    return reply({"items": found[:200]})
-
-
-async def get_node(request: Request) -> Response:
-    """One node by its type."""
-    wanted = request.path_params["type"]
-    for node in await all_nodes(request):
-        if node["type"] == wanted:
-            return reply(node)
-    raise NotFound(f'no package has a node "{wanted}"')
-
-
-async def all_nodes(request: Request) -> list[dict[str, Any]]:
-    """Every node type of every package that is not yanked, with the versions that have it."""
-    engine = engine_of(request)
-    where = [Cond("status", "!=", "yanked")]
-    return nodes_in(await engine.store.page(PackageVersion, where, limit=1_000))
-
-
-def nodes_in(rows: Sequence[PackageVersion]) -> list[dict[str, Any]]:
-    """The nodes of some versions; what is shown of one comes from the newest that has it."""
-    nodes: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in sorted(rows, key=lambda row: versions.parse(row.version)):
-        manifest = msgspec.json.decode(row.manifest)
-        for template in manifest.get("nodes", ()):
-            key = (row.name, template["type"])
-            entry = nodes.setdefault(key, {"packageName": row.name, "versions": []})
-            for field in ("type", "label", "role", "category", "tags", "status", "description"):
-                if field in template:
-                    entry[field] = template[field]
-            version = {"version": row.version, "status": row.status, "template": template}
-            entry["versions"].append(version)
-            names = [known["version"] for known in entry["versions"]]
-            entry["latestVersion"] = entry["defaultVersion"] = versions.newest(names)
-    return [nodes[key] for key in sorted(nodes)]
-
-
-def fits(node: dict[str, Any], request: Request) -> bool:
-    query = request.query_params
-    text = query.get("q", "").lower()
-    words = [
-        node["type"],
-        node.get("label", ""),
-        node.get("description", ""),
-        *node.get("tags", ()),
-    ]
-    return (
-        (not text or any(text in str(word).lower() for word in words))
-        and query.get("package", node["packageName"]) == node["packageName"]
-        and query.get("category", node.get("category")) == node.get("category")
-        and query.get("status", node.get("status")) == node.get("status")
-        and (not query.get("tag") or query["tag"] in node.get("tags", ()))
-    )
-
-
-async def list_categories(request: Request) -> Response:
-    """The categories nodes are sorted into."""
-    names = sorted({str(node.get("category", "")) for node in await all_nodes(request)} - {""})
-    items = [{"id": name, "title": name, "order": i} for i, name in enumerate(names)]
-    return reply({"items": items})
-
-
 _AT = "/api/v1/published-packages"
 _ONE = _AT + "/{name}"
-_NODE_QUERY = ("q", "package", "category", "status", "tag")
 ROUTES = [
     Route(
         "GET",
         "/api/v1/packages",
         list_packages,
-        gives=Page[PackageSummary],
+        gives=PackageList,
         query=("q", "limit", "cursor"),
     ),
     Route("GET", "/api/v1/packages/{name}", get_package, gives=PackageDetail, query=("version",)),
-    Route("GET", _AT, list_packages, gives=Page[PackageSummary], query=("q", "limit", "cursor")),
+    Route("GET", _AT, list_packages, gives=PackageList, query=("q", "limit", "cursor")),
     Route("POST", _AT, publish, "operator", None, PublishedPackage, 201),
     Route("GET", _ONE, get_package, gives=PackageDetail, query=("version",)),
     Route("GET", f"{_ONE}/archive", archive, query=("version",), signed=True),
@@ -279,8 +248,4 @@ ROUTES = [
     Route(
         "PATCH", f"{_ONE}/visibility", set_visibility, "operator", VisibilityBody, PackageSummary
     ),
-    Route("GET", "/api/v1/catalog/nodes/search", search_nodes, query=("q", "package")),
-    Route("GET", "/api/v1/nodes", list_nodes, query=_NODE_QUERY),
-    Route("GET", "/api/v1/nodes:categories", list_categories),
-    Route("GET", "/api/v1/nodes/{type}", get_node),
 ]

@@ -104,6 +104,12 @@ select distinct b.run_id from bindings b join runs r on r.id = b.run_id
  where b.worker_id = :worker_id and r.state in ('queued', 'running', 'waiting')
  order by b.run_id limit :count_max;
 
+-- name: list_package_versions
+-- Versions that can be used, without their manifests, and whose package each is of.
+select v.id, v.name, v.version, v.status, p.owner, p.visibility
+  from package_versions v join packages p on p.name = v.name
+ where v.status <> 'yanked' order by v.id limit :count_max;
+
 -- name: list_workflows
 -- The newest version of each workflow that is not deleted, by the workflow's id.
 select f.id as flow_id, v.id as version_id
