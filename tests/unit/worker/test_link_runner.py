@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.protocol.test_link import dispatch, handshake, register
+from tests.unit.protocol.test_link import dispatch, handshake, register, result
 from tests.unit.worker.test_link_tasks import Echo
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
@@ -182,3 +182,28 @@ async def test_what_is_kept_for_a_run_that_goes_on_elsewhere_goes_with_its_last_
     await runner._tasks.drain()
     await runner._orders.all_done()
     assert packages.released == ["another", "r"]
+
+
+async def test_feedback_that_is_not_heard_neither_grows_nor_holds_up_a_report(
+    tmp_path: Path,
+) -> None:
+    runner, link = runner_of(None, tmp_path)
+    link.ready = True
+    chatty = runner._feedback(dispatch("chatty@1"))
+    for number in range(5000):
+        chatty({"progress": number / 5000})
+    channel = link.channel
+    assert channel.unacknowledged + len(runner._told._waiting) < 400
+    before = len(channel.outbound.waiting)
+    runner.report(result("quiet@1"))
+    assert before <= 1
+    assert len(channel.outbound.waiting) == before + 1
+
+
+async def test_feedback_given_while_the_line_is_cut_is_told_later(tmp_path: Path) -> None:
+    runner, link = runner_of(None, tmp_path)
+    runner._feedback(dispatch("t@1"))({"message": "half way"})
+    runner.report(result("t@1"))
+    link.ready = True
+    runner._handle(Ready(resumed=True))
+    assert [name for name, _ in frames_of(link)] == ["biz.exec.feedback", "biz.exec.result"]

@@ -20,6 +20,7 @@ from windlass.protocol.link.envelope import Refused
 from windlass.protocol.link.worker import Arrived, Event, Ordered, Ready, Turned, WorkerLink
 from windlass.worker.link.chains import Chains
 from windlass.worker.link.executor import Feedback
+from windlass.worker.link.feedback import FeedbackQueue
 from windlass.worker.link.fit import flaw, said
 from windlass.worker.link.orders import Commands, Orders
 from windlass.worker.link.settings import LinkSettings
@@ -73,6 +74,10 @@ class LinkRunner:
         self._untold: list[m.PkgEvent] = []
         """What became of packages while there was nobody to tell."""
         self._chains = Chains(self._say, self._random)
+        self._told = FeedbackQueue(
+            lambda: link.ready and not link.channel.outbound.waiting,
+            lambda message: self._say(message, message.task_id),
+        )
         self._write = asyncio.Event()
         self._stopping = asyncio.Event()
         self._all_settled = asyncio.Event()
@@ -180,6 +185,7 @@ class LinkRunner:
     def _receive(self, frame: str | bytes) -> None:
         for event in self._link.receive(frame, self._clock()):
             self._handle(event)
+        self._told.flush()
         self._write.set()
 
     def _handle(self, event: Event) -> None:
@@ -267,9 +273,10 @@ class LinkRunner:
         self._let_go(dispatch.run_id)
 
     def _send_report(self, report: m.Result | m.CommandError) -> None:
-        frame = self._say(report, report.task_id)
-        if frame:
-            self._frames[frame] = report.task_id
+        if not self._link.ready:
+            return
+        self._told.flush_task(report.task_id)
+        self._frames[self._say(report, report.task_id)] = report.task_id
 
     def _say(self, message: m.Message, corr: str) -> str:
         """Send a message if there is anybody to hear it; the id of its frame, or ""."""
@@ -297,7 +304,7 @@ class LinkRunner:
             if why:
                 log.warning("task %s sent feedback that cannot travel: %s", dispatch.task_id, why)
             else:
-                self._say(message, dispatch.task_id)
+                self._told.give(message)
 
         return send
 
