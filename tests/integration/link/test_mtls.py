@@ -3,17 +3,28 @@
 import asyncio
 import ssl
 import subprocess
+import threading
+from collections.abc import Iterator
 from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 
 from tests.integration.link.conftest import TOKEN
+from tests.unit.protocol.test_link import dispatch
 from windlass.testing.processes import Process
 from windlass.testing.servers import free_port
+from windlass.worker.link.packages import package_settings_of
+from windlass.worker.link.parameters import parameters_reader
+from windlass.worker.link.settings import LinkSettings
+from windlass.worker.packages.download import fetch
 
 pytestmark = pytest.mark.anyio
+
+CONTENT = b'{"a":1}'
 
 
 def openssl(*args: str, cwd: Path) -> None:
@@ -98,3 +109,58 @@ async def seen(http: httpx.AsyncClient, name: str, tries: int = 100) -> bool:
             return True
         await asyncio.sleep(0.1)
     return False
+
+
+class Kept(BaseHTTPRequestHandler):
+    """Has the same for everybody it lets in."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(CONTENT)))
+        self.end_headers()
+        self.wfile.write(CONTENT)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing worth keeping."""
+
+
+@pytest.fixture
+def closed_server(authority: Path) -> Iterator[str]:
+    """The address of a server that talks to nobody without a certificate."""
+    served = ThreadingHTTPServer(("127.0.0.1", 0), Kept)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(authority / "ca.pem"))
+    context.load_cert_chain(authority / "server.pem", authority / "server.key")
+    context.verify_mode = ssl.CERT_REQUIRED
+    served.socket = context.wrap_socket(served.socket, server_side=True)
+    threading.Thread(target=served.serve_forever, daemon=True).start()
+    yield f"127.0.0.1:{served.server_port}"
+    served.shutdown()
+    served.server_close()
+
+
+async def test_downloads_and_parameters_come_under_the_links_certificates(
+    authority: Path, closed_server: str
+) -> None:
+    settings = LinkSettings(
+        url=f"wss://{closed_server}/ws/worker",
+        worker_id="w",
+        tls_ca=str(authority / "ca.pem"),
+        tls_cert=str(authority / "known.pem"),
+        tls_key=str(authority / "known.key"),
+        packages_dir=authority / "packages",
+    )
+    asked = dispatch()
+    reference = {
+        "path": "/api/v1/attempt-parameters/t@1",
+        "sha256": sha256(CONTENT).hexdigest(),
+    }
+    asked.parameters = msgspec.Raw(msgspec.json.encode({"$ref": reference}))
+    assert bytes(await parameters_reader(settings)(asked)) == CONTENT
+    found = await asyncio.to_thread(
+        fetch,
+        f"https://{closed_server}/archive",
+        authority / "archive",
+        package_settings_of(settings),
+        stop=threading.Event(),
+    )
+    assert found == sha256(CONTENT).hexdigest()

@@ -162,6 +162,7 @@ def package_settings_of(settings: LinkSettings) -> PackageSettings:
         root=Path(settings.packages_dir).absolute(),
         server=settings.server,
         token=settings.token,
+        tls=settings.ssl_context(),
         trust=Trust(required=settings.require_signature, keys=tuple(settings.trusted_keys)),
         hooks=tuple(settings.allowed_hooks),
         site_packages=settings.site_packages,

@@ -23,6 +23,8 @@ def parameters_reader(
     settings: LinkSettings, transport: httpx.AsyncBaseTransport | None = None
 ) -> ReadParameters:
     """Reads the parameters of dispatches from the server the settings name."""
+    headers = {"Authorization": f"Bearer {settings.token}"} if settings.token else {}
+    verify = settings.ssl_context() or True
 
     async def read(dispatch: m.Dispatch) -> msgspec.Raw:
         reference = reference_in(dispatch)
@@ -30,10 +32,11 @@ def parameters_reader(
             return dispatch.parameters
         async with httpx.AsyncClient(
             base_url=settings.server,
-            headers={"Authorization": f"Bearer {settings.token}"},
+            headers=headers,
             timeout=_FETCH_S,
             trust_env=False,
             transport=transport,
+            verify=verify,
         ) as http:
             answer = await http.get(reference["path"])
         answer.raise_for_status()

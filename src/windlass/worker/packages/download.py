@@ -79,6 +79,15 @@ def _copy(path: Path, out: BinaryIO, limit: int) -> str:
         raise PackageError(UNAVAILABLE, f"cannot read {path}: {error.strerror}") from error
 
 
+def _own_server(settings: PackageSettings) -> dict[str, httpx.BaseTransport | None]:
+    """Our certificate and our authority are for our server, wherever redirects lead."""
+    if settings.tls is None:
+        return {}
+    scheme, host, port = origin(settings.server)
+    shown = f"[{host}]" if ":" in host else host
+    return {f"{scheme}://{shown}:{port}": httpx.HTTPTransport(verify=settings.tls)}
+
+
 def _download(
     url: str, out: BinaryIO, settings: PackageSettings, limit: int, stop: threading.Event
 ) -> str:
@@ -94,7 +103,10 @@ def _download(
     try:
         with (
             httpx.Client(
-                timeout=timeout, follow_redirects=True, max_redirects=REDIRECTS_MAX
+                timeout=timeout,
+                follow_redirects=True,
+                max_redirects=REDIRECTS_MAX,
+                mounts=_own_server(settings),
             ) as client,
             client.stream("GET", url, headers=headers) as answer,
         ):

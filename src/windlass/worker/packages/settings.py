@@ -1,5 +1,6 @@
 """What a worker's operator decides about packages."""
 
+import ssl
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,8 @@ class PackageSettings(msgspec.Struct, frozen=True, kw_only=True):
     server: str = ""
     token: str = ""
     """Sent with downloads from `server`, and to nobody else."""
+    tls: ssl.SSLContext | None = None
+    """Whom to trust as `server`, and what to prove ourselves with there; else as for anybody."""
     trust: Trust = Trust()
     limits: Limits = Limits()
     hooks: tuple[str, ...] = ()
