@@ -118,6 +118,12 @@ def test_a_download_says_what_it_must_be() -> None:
     assert paths(value) == {"resources[0]"}
 
 
+@pytest.mark.parametrize("kind", ["download", "file", "browser"])
+def test_a_resource_may_be_of_any_type_and_need_no_url(kind: str) -> None:
+    wanted = {"path": "resources/chromium", "type": kind, "sha256": "0" * 64}
+    assert read(manifest(resources=[wanted])).resources[0].type == kind
+
+
 @pytest.mark.parametrize(
     "schema",
     [

@@ -95,7 +95,7 @@ def rollback(client: Client, name: str, version: str) -> None:
     workers that have it remove it. Runs that use an earlier version notice nothing.
     """
     package = client.package(name, version)
-    before = version_before(package)
+    before = version_before(client, package)
     client.set_package_status(name, package.version, "yanked")
     click.echo(f"yanked {name}@{package.version}")
     client.set_package_tag(name, "latest", before)
@@ -104,13 +104,13 @@ def rollback(client: Client, name: str, version: str) -> None:
     remove(client, [w for w in chosen(client, ()) if target in w.services], name, package.version)
 
 
-def version_before(package: PackageInfo) -> str:
-    """The newest version older than this one; the list has the newest first."""
-    older = package.versions[package.versions.index(package.version) + 1 :]
-    if not older:
-        text = f"{package.name}@{package.version} is the oldest version"
-        raise Conflict(f"{text}; there is nothing to go back to")
-    return older[0]
+def version_before(client: Client, package: PackageInfo) -> str:
+    """The newest older version that was not yanked itself; the list has the newest first."""
+    for version in package.versions[package.versions.index(package.version) + 1 :]:
+        if client.package(package.name, version).status != "yanked":
+            return version
+    text = f"no version before {package.name}@{package.version} may be used"
+    raise Conflict(f"{text}; there is nothing to go back to")
 
 
 def chosen(client: Client, worker_ids: tuple[str, ...]) -> list[WorkerInfo]:

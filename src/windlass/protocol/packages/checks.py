@@ -117,8 +117,8 @@ def _check(manifest: Manifest) -> Iterator[Problem]:
         yield from _unsafe(f"{where}.path", resource.path)
         if resource.sha256 and not is_digest(resource.sha256):
             yield Problem(f"{where}.sha256", "this is no digest", "give 64 hexadecimal digits")
-        if resource.type == "download" and not (resource.url and resource.sha256):
-            hint = "give url and sha256: what is downloaded must be what the author meant"
+        if resource.url and not resource.sha256:
+            hint = "give sha256: what is downloaded must be what the author meant"
             yield Problem(where, "a download cannot be checked", hint)
     for kind, paths in (
         ("install", manifest.hooks.install),

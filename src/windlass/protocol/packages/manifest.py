@@ -61,7 +61,8 @@ class Python(Part, frozen=True, kw_only=True):
 
 
 class Resource(Part, frozen=True, kw_only=True):
-    """A file the package needs: in the archive, or downloaded when it is installed."""
+    """A file the package needs: in the archive, downloaded from its URL when the package is
+    installed, or made by a hook. Its type is the author's word for it; `file` must be packed."""
 
     path: str
     type: str = "file"

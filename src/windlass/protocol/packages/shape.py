@@ -96,9 +96,7 @@ NODE = closed(
     metadata=ANY,
 )
 
-RESOURCE = closed(
-    ("path", "type"), path=TEXT, type={"enum": ["file", "download"]}, sha256=TEXT, url=TEXT
-)
+RESOURCE = closed(("path", "type"), path=TEXT, type=TEXT, sha256=TEXT, url=TEXT)
 
 MANIFEST = closed(
     ("name", "version", "adapters", "nodes"),

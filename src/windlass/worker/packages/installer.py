@@ -172,7 +172,7 @@ class Installer:
 
     def _download_resources(self, manifest: Manifest, folder: Path, stop: threading.Event) -> None:
         for resource in manifest.resources:
-            if resource.type == "download" and not (folder / resource.path).exists():
+            if resource.url and not (folder / resource.path).exists():
                 path = folder / resource.path
                 path.parent.mkdir(parents=True, exist_ok=True)
                 most = self._settings.limits.file_bytes
