@@ -161,4 +161,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
                     continue  # cleanup that wants to wait: nothing is left to wait for
         self._soon.clear()
         self._later.clear()
+        # A cancelled task keeps its exception, and with the frames in it the whole world, where the
+        # collector does not look.
+        self.tasks.clear()
         self.close()
