@@ -57,6 +57,31 @@ def test_feedback_is_state_first_then_pieces_in_order() -> None:
     assert feedback_news("r", "n", 1, m.Feedback(run_id="r", task_id="t"), 0, 0) == []
 
 
+def test_results_are_removed_by_none_and_a_bare_summary_is_one_of_them() -> None:
+    def deltas(metadata: dict[str, Any]) -> list[tuple[str, str, Any]]:
+        feedback = m.Feedback(run_id="r", task_id="t", metadata=metadata)
+        found = [data for _, data in feedback_news("r", "n", 1, feedback, 0, 0)]
+        return [(d["operation"], d["path"], d.get("payload")) for d in found]
+
+    told = {"results": {"a": 1, "b": None}, "summary": "good"}
+    assert deltas(told) == [
+        ("replace", "/a", {"value": 1}),
+        ("remove", "/b", None),
+        ("replace", "/summary", {"value": "good"}),
+    ]
+    assert deltas({"results": None}) == [("remove", "", None)]
+    assert deltas({"results": {"summary": "own"}, "summary": "bare"})[0][2] == {"value": "own"}
+    assert deltas({"other": 1}) == []
+
+
+def test_metrics_of_a_node_are_told_one_by_one() -> None:
+    feedback = m.Feedback(run_id="r", task_id="t", metrics={"rows": 7.0, "loss": 0.5})
+    found = feedback_news("r", "n", 1, feedback, 0, 0)
+    assert [type_ for type_, _ in found] == ["run.metrics", "run.metrics"]
+    told = {"kind": "run.metrics", "runId": "r", "tags": {"nodeId": "n"}}
+    assert found[0][1] == {**told, "metric": "rows", "value": 7.0}
+
+
 def test_a_client_that_falls_behind_loses_its_stream_and_no_memory() -> None:
     stream = Stream("me", queue_max=3)
     news = News("1", "x", 0, {})

@@ -211,13 +211,32 @@ def feedback_news(
             },
         }
         found.append(("node.result.delta", {**delta, **piece}))
-    results = (feedback.metadata or {}).get("results")
-    for key, value in results.items() if is_object(results) else ():
-        path = key if key.startswith("/") else f"/{key.replace('~', '~0').replace('/', '~1')}"
+    for path, value in results_in(feedback.metadata or {}):
         piece = {"operation": "replace", "path": path, "payload": {"value": value}}
+        if value is None:
+            piece = {"operation": "remove", "path": path}
         found.append(("node.result.delta", {**delta, **piece}))
+    for metric, number in (feedback.metrics or {}).items():
+        tags = {"nodeId": node}
+        data = {"runId": run_id, "metric": metric, "value": number, "tags": tags}
+        found.append(("run.metrics", data))
     for place, (type_, data) in enumerate(found):
         data["kind"] = type_
         if type_ == "node.result.delta":
             data["sequence"] = sequence + place
     return found
+
+
+def results_in(metadata: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Places in a node's results, as JSON pointers, with what is there now; None: nothing more."""
+    results = metadata.get("results", {})
+    if results is None:
+        return [("", None)]
+    given = dict(results) if is_object(results) else {}
+    if "summary" in metadata:
+        given.setdefault("summary", metadata["summary"])
+    return [(pointer(key), value) for key, value in given.items()]
+
+
+def pointer(key: str) -> str:
+    return key if key.startswith("/") else f"/{key.replace('~', '~0').replace('/', '~1')}"
