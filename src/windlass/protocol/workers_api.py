@@ -84,6 +84,21 @@ class ReboundView(Wire, frozen=True, kw_only=True):
     accepted_at: str
 
 
+class BindingView(Wire, frozen=True, kw_only=True):
+    """The worker that executes a package's tasks in a run."""
+
+    run_id: str
+    package: str
+    worker_id: str
+    worker_name: str
+    bound_at: str
+
+
+class BindingList(Wire, frozen=True, kw_only=True):
+    items: list[BindingView]
+    next_cursor: str | None = None
+
+
 class AnnouncedView(Wire, frozen=True, kw_only=True):
     """What a worker that announces itself over HTTP is told."""
 

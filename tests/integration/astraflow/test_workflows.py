@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.astraflow.conftest import foreign, token
+from tests.integration.astraflow.conftest import foreign, token, until
 from tests.integration.link.conftest import TOKEN, LinkServer, connected
 from tests.integration.link.workflows import chain, node, uuid, workflow
 from windlass.client import AsyncClient
@@ -280,3 +280,42 @@ async def test_artifacts_of_a_run_are_listed_in_pages(server: LinkServer) -> Non
     assert [item["resourceId"] for item in rest["items"]] == ["r2"]
     assert rest["nextCursor"] is None
     assert (await server.http.get(at, params={"type": "image"})).json()["items"] == []
+
+
+async def test_a_node_tells_where_it_must_go_and_how_far_it_is(server: LinkServer) -> None:
+    gate = asyncio.Event()
+
+    async def held(dispatch: Json) -> Json:
+        await say(run_id=dispatch["run_id"], task_id=dispatch["task_id"], progress=0.5)
+        await gate.wait()
+        return {}
+
+    worker = foreign(server, handler=held)
+
+    async def say(**feedback: Any) -> None:
+        seq, worker.next_seq = worker.next_seq, worker.next_seq + 1
+        await worker.send(worker.envelope("biz.exec.feedback", feedback, session_seq=seq))
+
+    sticky: Json = {"affinity": {"key": "model-7", "mode": "sticky", "ttlMs": 60_000}}
+    ref = {"resourceId": "r-1", "workerId": "foreign", "type": "file"}
+    only = node("where", "demo.a", parameters={"file": {"resourceRef": ref}}, **sticky)
+    async with connected(worker):
+        run_id = await server.start(workflow("where", [only], []))
+
+        async def spoken() -> Any:
+            [found] = (await server.http.get(f"/api/v1/runs/{run_id}")).json()["nodes"]
+            return found if "state" in found else None
+
+        found = await until(spoken)
+        assert found["affinity"] == sticky["affinity"]
+        assert found["resourceRefs"] == [ref]
+        assert found["state"].keys() == {"stage", "progress", "lastUpdatedAt"}
+        assert found["state"]["lastUpdatedAt"].endswith("Z")
+        bound = (await server.http.get(f"/api/v1/scheduler/runs/{run_id}/bindings")).json()
+        [one] = bound["items"]
+        assert (one["package"], one["workerName"], one["runId"]) == ("demo", "foreign", run_id)
+        assert bound["nextCursor"] is None
+        gate.set()
+        await server.wait(run_id)
+    unknown = await server.http.get("/api/v1/scheduler/runs/no-such-run/bindings")
+    assert unknown.status_code == 404

@@ -861,6 +861,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/scheduler/runs/{id}/bindings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which worker executes which package of a run, by package. */
+        get: operations["commands_list_bindings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/scheduler/runs/{id}/rebind": {
         parameters: {
             query?: never;
@@ -1300,6 +1317,23 @@ export interface components {
             metadata: unknown;
             targetId: string;
             targetType: string;
+        };
+        /** BindingList */
+        BindingList: {
+            items: components["schemas"]["BindingView"][];
+            /** @default null */
+            nextCursor: string | null;
+        };
+        /**
+         * BindingView
+         * @description The worker that executes a package's tasks in a run.
+         */
+        BindingView: {
+            boundAt: string;
+            package: string;
+            runId: string;
+            workerId: string;
+            workerName: string;
         };
         /**
          * Bucket
@@ -4141,6 +4175,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WhyView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    commands_list_bindings: {
+        parameters: {
+            query?: {
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BindingList"];
                 };
             };
             /** @description Refused */

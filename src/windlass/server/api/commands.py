@@ -7,9 +7,18 @@ from starlette.responses import Response
 
 from windlass.engine import packages, rebind
 from windlass.model.errors import BadRequest, Conflict, Unavailable
+from windlass.model.rows import Binding
 from windlass.model.times import iso
+from windlass.ports.store import Cond
 from windlass.protocol.link import messages as m
-from windlass.protocol.workers_api import CommandBody, CommandRef, RebindBody, ReboundView
+from windlass.protocol.workers_api import (
+    BindingList,
+    BindingView,
+    CommandBody,
+    CommandRef,
+    RebindBody,
+    ReboundView,
+)
 from windlass.server.api.flows import engine_of
 from windlass.server.api.packages import readable
 from windlass.server.api.runs import find
@@ -18,9 +27,11 @@ from windlass.server.commands import Commands
 from windlass.server.http import read_json, reply
 from windlass.server.link.plane import LinkPlane
 from windlass.server.link.session import Session
+from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
 TYPES = ("drain", "undrain", "rebind", "pkg.install", "pkg.uninstall")
+_PAGE_MAX = 200
 _ANYWHERE = ("", "default")
 _URL = re.compile(r"https?://\S+")
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
@@ -145,7 +156,34 @@ async def rebind_run(request: Request) -> Response:
     return reply(view, 202)
 
 
+async def list_bindings(request: Request) -> Response:
+    """Which worker executes which package of a run, by package."""
+    run = await find(request)
+    where = [Cond("run_id", "=", run.id)]
+    rows, next_ = await fetch_page(
+        request, Binding, where, order="package", descending=False, size_max=_PAGE_MAX
+    )
+    items = [
+        BindingView(
+            run_id=row.run_id,
+            package=row.package,
+            worker_id=row.worker_id,
+            worker_name=row.worker_id,
+            bound_at=iso(row.bound_at),
+        )
+        for row in rows
+    ]
+    return reply(BindingList(items=items, next_cursor=next_))
+
+
 ROUTES = [
+    Route(
+        "GET",
+        "/api/v1/scheduler/runs/{id}/bindings",
+        list_bindings,
+        gives=BindingList,
+        query=("limit", "cursor"),
+    ),
     Route(
         "POST",
         "/api/v1/workers/{id}/commands",

@@ -6,10 +6,10 @@ from starlette.responses import Response
 from windlass.engine import runs
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
-from windlass.model.rows import Artifact, Run, Version
+from windlass.model.rows import Run, Version
 from windlass.ports.store import Cond
 from windlass.protocol.exchange import Wire
-from windlass.server.compat.astraflow.runs import is_workflow_run
+from windlass.server.compat.astraflow.runs import artifacts_of, attempts_of, is_workflow_run
 from windlass.server.compat.astraflow.views import (
     RUN_STATUS,
     RunArtifact,
@@ -83,10 +83,9 @@ async def list_artifacts(request: Request) -> Response:
     """What the tasks of a run made, oldest first, by `type`."""
     engine: Engine = request.app.state.engine
     run = await runs.get_run(engine, request.path_params["id"])
-    where = [Cond("run_id", "=", run.id)]
-    if kind := request.query_params.get("type"):
-        where.append(Cond("type", "=", kind))
-    rows = await engine.store.page(Artifact, where, order="created_at", limit=_ARTIFACTS_MAX)
+    kind = request.query_params.get("type")
+    made = await artifacts_of(engine, run, await attempts_of(engine, run))
+    rows = [row for row in made if not kind or row.type == kind]
     rows.sort(key=lambda row: (row.created_at, row.attempt_id, row.resource_id))
     limit = max(1, whole_number(request, "limit", 50, PAGE_MAX))
     start = whole_number(request, "cursor", 0, _ARTIFACTS_MAX)

@@ -1,11 +1,12 @@
 """Runs that bring their workflow along, and how they stand node by node."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,6 +23,7 @@ from windlass.server.compat.astraflow.views import (
     RunArtifact,
     RunNode,
     WorkflowRun,
+    affinity_view,
     artifact_view,
     node_view,
     run_ref,
@@ -108,13 +110,9 @@ async def whole_run(engine: Engine, link: LinkPlane, run: Run) -> WorkflowRun:
         found = await session.rows(Version, [run.version_id])
     if not found:
         raise NotFound(f"run {run.id} is of a version that is gone")
-    below = [Cond("id", ">", f"{run.id}~"), Cond("id", "<", f"{run.id}\x7f")]
-    attempts = await engine.store.page(Attempt, below, limit=_ROWS_MAX)
-    kept = await engine.store.page(
-        Artifact, [Cond("run_id", "=", run.id)], order="created_at", limit=_ROWS_MAX
-    )
-    good = {a.id for a in attempts if a.state is AttemptState.SUCCEEDED}
-    made = [row for row in kept if row.attempt_id in good]
+    graph = await engine.graphs.load(run.version_id)
+    attempts = await attempts_of(engine, run)
+    made = await artifacts_of(engine, run, attempts)
     by_task: defaultdict[str, list[Artifact]] = defaultdict(list)
     for row in made:
         by_task[task_of(row.attempt_id)].append(row)
@@ -128,10 +126,28 @@ async def whole_run(engine: Engine, link: LinkPlane, run: Run) -> WorkflowRun:
         attempt = latest.get(task.id) if task is not None else None
         mine = [artifact_view(row) for row in by_task[task.id]] if task is not None else []
         progress = link.feedback.progress.get(attempt.id) if attempt is not None else None
-        state = None if progress is None else msgspec.to_builtins(progress)
-        nodes.append(node_view(place.node, task, attempt, mine, progress=state))
+        view = node_view(place.node, task, attempt, mine, progress=progress)
+        planned = graph.nodes.get(path)
+        if planned is not None and planned.affinity is not None:
+            view = replace(view, affinity=affinity_view(planned.affinity))
+        nodes.append(view)
     artifacts: list[RunArtifact] = [artifact_view(row) for row in made]
     return run_view(run, nodes, artifacts)
+
+
+async def attempts_of(engine: Engine, run: Run) -> list[Attempt]:
+    """Every attempt of a run; their ids begin with the run's."""
+    below = [Cond("id", ">", f"{run.id}~"), Cond("id", "<", f"{run.id}\x7f")]
+    return await engine.store.page(Attempt, below, limit=_ROWS_MAX)
+
+
+async def artifacts_of(engine: Engine, run: Run, attempts: Sequence[Attempt]) -> list[Artifact]:
+    """What the tasks of a run made, oldest first. A result that came too late was refused, and
+    what it brought with it counts no more than the result."""
+    good = {a.id for a in attempts if a.state is AttemptState.SUCCEEDED}
+    where = [Cond("run_id", "=", run.id)]
+    rows = await engine.store.page(Artifact, where, order="created_at", limit=_ROWS_MAX)
+    return [row for row in rows if row.attempt_id in good]
 
 
 def outline_of(engine: Engine, version: Version) -> Mapping[str, Place]:

@@ -4,11 +4,14 @@ from typing import Any
 
 import msgspec
 
+from windlass.model.graph import Affinity
+from windlass.model.resources import resources_in
 from windlass.model.rows import Artifact, Attempt, Json, Run, Task, read_failure
 from windlass.model.states import AttemptState, RunState, TaskState
 from windlass.model.times import iso
 from windlass.protocol.exchange import Wire
 from windlass.protocol.link.server import ACK_DEADLINE_S
+from windlass.server.link.feedback import Progress
 from windlass.server.link.held import dispatch_id
 
 RUN_STATUS = {
@@ -137,7 +140,7 @@ def node_view(
     attempt: Attempt | None,
     artifacts: list[RunArtifact],
     *,
-    progress: dict[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> RunNode:
     """A node from its newest task and that task's newest attempt."""
     if task is None:
@@ -158,11 +161,36 @@ def node_view(
         ack_deadline=iso(attempt.claimed_at + int(ACK_DEADLINE_S * 1000))
         if waiting and attempt is not None
         else None,
+        resource_refs=refs_view(task) or None,
         artifacts=artifacts or None,
         result=msgspec.Raw(task.output.encode()) if task.output is not None else None,
         error=error_of(task.error),
-        state=progress,
+        state=None if progress is None else state_view(progress),
     )
+
+
+def refs_view(task: Task) -> list[dict[str, str]]:
+    """The resources of workers that a task's input names."""
+    return [
+        {"resourceId": name.id, "workerId": name.worker_id, "type": name.type}
+        for name in resources_in(task.input)
+    ]
+
+
+def affinity_view(affinity: Affinity) -> dict[str, Any]:
+    mode = "preferred" if affinity.preferred else "sticky"
+    return {"key": affinity.key, "mode": mode, "ttlMs": affinity.ttl_ms}
+
+
+def state_view(progress: Progress) -> dict[str, Any]:
+    """What a running node said of itself last."""
+    state = {
+        "stage": progress.stage or "running",
+        "progress": progress.progress,
+        "message": progress.message,
+        "lastUpdatedAt": iso(progress.at),
+    }
+    return {name: value for name, value in state.items() if value is not None}
 
 
 def artifact_view(row: Artifact) -> RunArtifact:
