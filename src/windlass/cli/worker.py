@@ -96,6 +96,13 @@ def worker() -> None:
     help="Seconds that running work is given to end after the first signal.",
 )
 @setting("--services", default="", help="Only these of the target's services: a,b.")
+@setting(
+    "--wire",
+    type=click.Choice(("1", "2")),
+    default=None,
+    show_default="2",
+    help="link: the generation of the wire to speak.",
+)
 @setting("--tls-ca", default="", help="link: the authority that signed the server's certificate.")
 @setting("--tls-cert", default="", help="link: prove who we are by this certificate (PEM).")
 @setting("--tls-key", default="", help="link: its key, if it is in another file.")
@@ -116,6 +123,7 @@ def start(
     push_token: str,
     drain_s: float,
     services: str,
+    wire: str | None,
     tls_ca: str,
     tls_cert: str,
     tls_key: str,
@@ -140,6 +148,7 @@ def start(
         "worker_id": worker_id,
         "token": token,
         "max_parallel": concurrency,
+        "generation": int(wire or 0),
         "tls_ca": tls_ca,
         "tls_cert": tls_cert,
         "tls_key": tls_key,

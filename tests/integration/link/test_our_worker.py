@@ -137,6 +137,32 @@ async def test_a_package_nobody_has_is_installed_where_its_tasks_can_run(
     assert installed.is_file()
 
 
+async def test_our_worker_speaks_the_first_generation_too(
+    server: LinkServer, tmp_path: Path, text_tools: Path
+) -> None:
+    await publish(server, text_tools)
+    slow = workflow("old-slow", [text_node("old-slow-a", "text.slow", seconds=30)], [])
+    async with working(server, OurWorker(server, tmp_path, "w1", "--wire", "1")):
+        run = await server.wait(await server.start(echoes("old")))
+        assert run["status"] == "succeeded", run
+        run_id = await server.start(slow)
+        await running_on(server, run_id, "w1")
+        await server.http.post(f"/api/v1/runs/{run_id}/cancel", json={})
+        assert (await server.wait(run_id))["status"] == "cancelled"
+        await until_settled(server, "w1")
+
+
+async def until_settled(server: LinkServer, name: str) -> None:
+    """Wait until a heartbeat names nothing in hand: every report was acknowledged."""
+    async with asyncio.timeout(10):
+        while True:
+            known = (await server.http.get(f"/api/v1/workers/{name}")).json()
+            metrics = known["meta"]["heartbeat"]["metrics"]
+            if metrics["held"] == [] and metrics["inflight"] == 0:
+                return
+            await asyncio.sleep(0.1)
+
+
 async def test_a_workflow_with_a_package_nobody_knows_is_refused_and_starts_nothing(
     server: LinkServer,
 ) -> None:

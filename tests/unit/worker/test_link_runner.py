@@ -12,10 +12,11 @@ from tests.unit.protocol.test_link import dispatch, handshake, register, result
 from tests.unit.worker.test_link_tasks import Echo
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import Generation, decode
-from windlass.protocol.link.worker import Ready, WorkerLink
+from windlass.protocol.link.envelope import Generation, decode, encode
+from windlass.protocol.link.worker import Arrived, Ready, WorkerLink
 from windlass.worker.link.executor import Executor, Feedback, Next
 from windlass.worker.link.runner import LinkRunner
+from windlass.worker.link.serve import handshake_of, register_of
 from windlass.worker.link.settings import LinkSettings
 from windlass.worker.link.socket import Socket
 from windlass.worker.link.tasks import Tasks
@@ -50,8 +51,9 @@ def runner_of(
     folder: Path,
     executor: Executor | None = None,
     packages: NoPackages | None = None,
+    generation: Generation = Generation.SECOND,
 ) -> tuple[LinkRunner, WorkerLink]:
-    link = WorkerLink(Generation.SECOND, "default", handshake(Generation.SECOND), register)
+    link = WorkerLink(generation, "default", handshake(generation), register)
     runners: list[LinkRunner] = []
     tasks = Tasks(
         [executor] if executor is not None else [],
@@ -207,3 +209,30 @@ async def test_feedback_given_while_the_line_is_cut_is_told_later(tmp_path: Path
     link.ready = True
     runner._handle(Ready(resumed=True))
     assert [name for name, _ in frames_of(link)] == ["biz.exec.feedback", "biz.exec.result"]
+
+
+async def test_in_the_first_generation_a_report_is_sent_until_it_is_acknowledged(
+    tmp_path: Path,
+) -> None:
+    runner, link = runner_of(None, tmp_path, generation=Generation.FIRST)
+    link.ready = True
+    runner.report(result("t@1"))
+    (first,) = [decode(frame) for frame in link.take(0)]
+    assert first.wants_ack
+    later = runner._clock()
+    sent: list[str] = []
+    for _ in range(20):
+        later += 6
+        runner._clock = lambda: later  # noqa: B023  each turn has its own time
+        runner._tick()
+        sent += [decode(frame).id for frame in link.take(0)]
+    assert len(sent) == 20
+    assert len(set(sent)) > 1  # given up on one frame, it tries another
+    runner._settled(Arrived(sent[-1]))
+    assert not runner._unsettled
+
+
+def test_in_the_first_generation_there_is_a_list_of_packages_even_if_it_is_empty() -> None:
+    settings = LinkSettings(worker_id="w", url="", generation=1)
+    assert b'"packages":[]' in encode(register_of(settings, []))
+    assert handshake_of(settings).worker.id == "w"

@@ -128,7 +128,9 @@ class Packages:
             middleware_chain=dispatch.middleware_chain,
             chain_index=dispatch.chain_index,
         )
-        chained = dispatch.middleware_chain is not None
+        # The first generation has no frame for the rest of a chain.
+        second = self._settings.generation == Generation.SECOND
+        chained = second and dispatch.middleware_chain is not None
         outcome = await self.hosts.call(
             invocation, feedback=feedback, next_=next_ if chained else None
         )

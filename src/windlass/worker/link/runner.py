@@ -16,7 +16,7 @@ import anyio
 import msgspec
 
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import Refused
+from windlass.protocol.link.envelope import Generation, Refused
 from windlass.protocol.link.worker import Arrived, Event, Ordered, Ready, Turned, WorkerLink
 from windlass.worker.link.chains import Chains
 from windlass.worker.link.executor import Feedback
@@ -177,8 +177,16 @@ class LinkRunner:
 
     def _tick(self) -> None:
         self._timer = None
-        self._link.channel.tick(self._clock())
+        for frame in self._link.channel.tick(self._clock()):
+            self._again(frame)
         self._write.set()
+
+    def _again(self, frame: str) -> None:
+        """A frame was sent often enough. A numbered one is sent on; a report must arrive."""
+        task_id = self._frames.get(frame)
+        if task_id in self._unsettled and self._link.generation is Generation.FIRST:
+            del self._frames[frame]
+            self._send_report(self._unsettled[task_id])
 
     # Frames
 
@@ -276,14 +284,17 @@ class LinkRunner:
         if not self._link.ready:
             return
         self._told.flush_task(report.task_id)
-        self._frames[self._say(report, report.task_id)] = report.task_id
+        # Frames without a number are acknowledged only if that is asked for.
+        asked = self._link.generation is Generation.FIRST
+        frame = self._say(report, report.task_id, request=asked)
+        self._frames[frame] = report.task_id
 
-    def _say(self, message: m.Message, corr: str) -> str:
+    def _say(self, message: m.Message, corr: str, *, request: bool = False) -> str:
         """Send a message if there is anybody to hear it; the id of its frame, or ""."""
         if not self._link.ready:
             return ""
         self._write.set()
-        return self._link.send(message, self._clock(), corr=corr)
+        return self._link.send(message, self._clock(), corr=corr, request=request)
 
     def _settled(self, event: Arrived) -> None:
         task_id = self._frames.pop(event.id, None)

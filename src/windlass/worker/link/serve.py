@@ -1,5 +1,7 @@
 """A link worker put together from its settings."""
 
+from typing import cast
+
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation
 from windlass.protocol.link.worker import WorkerLink
@@ -92,6 +94,9 @@ def register_of(settings: LinkSettings, executors: list[Executor]) -> m.Register
         payload_types=list(PAYLOAD_TYPES) if settings.generation == Generation.SECOND else None,
         manifests=[field for executor in executors for field in executor.manifests()],
     )
+    if settings.generation == Generation.FIRST and not register.packages:
+        # That generation requires the list, and an empty one would be left out of the frame.
+        register.packages = cast("list[m.PackageField]", ())
     if flaw(register):
         # The server knows what it published, and learns the rest from its queues.
         register.manifests = None

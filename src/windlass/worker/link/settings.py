@@ -25,6 +25,7 @@ class LinkSettings(msgspec.Struct, kw_only=True):
     token: str = ""
     tenant: str = "default"
     generation: int = 2
+    """Of the wire to speak: 1, where a server knows no other, or 2."""
     protocol: int = 1
     version: str = __version__
     auth_mode: str = "token"
@@ -85,6 +86,7 @@ _NAMES: dict[str, tuple[str, type]] = {
     "WORKER_NAME": ("worker_id", str),
     "TENANT": ("tenant", str),
     "WORKER_VERSION": ("version", str),
+    "WIRE": ("generation", int),
     "HANDSHAKE_PROTOCOL_VERSION": ("protocol", int),
     "AUTH_MODE": ("auth_mode", str),
     "AUTH_TOKEN": ("token", str),
@@ -137,6 +139,8 @@ def link_settings(
     """
     found = from_environment(env) | {field: value for field, value in given.items() if value}
     found.setdefault("url", default_url)
+    if found.setdefault("generation", 2) not in (1, 2):
+        raise BadRequest("the wire has the generations 1 and 2")
     folder = Path(".windlass") / "workers" / safe_part(found.setdefault("worker_id", default_id))
     found.setdefault("packages_dir", folder / "packages")
     found.setdefault("data_dir", folder / "data")
