@@ -103,6 +103,12 @@ def worker() -> None:
     show_default="2",
     help="link: the generation of the wire to speak.",
 )
+@setting(
+    "--metrics-port",
+    type=click.IntRange(0, 65_535),
+    default=0,
+    help="link: answer GET /metrics on this port of loopback.",
+)
 @setting("--tls-ca", default="", help="link: the authority that signed the server's certificate.")
 @setting("--tls-cert", default="", help="link: prove who we are by this certificate (PEM).")
 @setting("--tls-key", default="", help="link: its key, if it is in another file.")
@@ -123,16 +129,8 @@ def start(
     push_token: str,
     drain_s: float,
     services: str,
-    wire: str | None,
-    tls_ca: str,
-    tls_cert: str,
-    tls_key: str,
-    packages_dir: str,
-    data_dir: str,
-    trust_key: tuple[str, ...],
-    require_signature: bool,
-    allow_hook: tuple[str, ...],
     verbose: bool,
+    **on_link: Any,
 ) -> None:
     """Run the services of TARGET until a signal; the first one lets running work end."""
     from windlass.worker import Worker
@@ -143,24 +141,12 @@ def start(
 
     log_to_stderr(verbose=verbose)
     names = tuple(name.strip() for name in services.split(",") if name.strip())
-    said: dict[str, Any] = {
-        "url": link_url(server) if server else "",
-        "worker_id": worker_id,
-        "token": token,
-        "max_parallel": concurrency,
-        "generation": int(wire or 0),
-        "tls_ca": tls_ca,
-        "tls_cert": tls_cert,
-        "tls_key": tls_key,
-        "trusted_keys": list(trust_key),
-        "require_signature": require_signature,
-        "allowed_hooks": list(allow_hook),
-        "packages_dir": Path(packages_dir) if packages_dir else None,
-        "data_dir": Path(data_dir) if data_dir else None,
-    }
     name = worker_id or default_id()
     link = None
     if mode == "link":
+        said = link_fields(
+            on_link, concurrency=concurrency, worker_id=worker_id, token=token, server=server
+        )
         link = link_settings(said, default_id=name, default_url=link_url(server_url("")))
     settings = WorkerSettings(
         server=server_url(server),
@@ -182,6 +168,30 @@ def start(
         sys.stderr.flush()
         # Handlers stuck in threads were given back, but Python would wait for them to end.
         os._exit(0)
+
+
+def link_fields(
+    options: dict[str, Any], *, concurrency: int | None, worker_id: str, token: str, server: str
+) -> dict[str, Any]:
+    """What was said about a link worker, by the names of its settings; the rest is empty."""
+    from windlass.worker.link.settings import link_url
+
+    return {
+        "url": link_url(server) if server else "",
+        "worker_id": worker_id,
+        "token": token,
+        "max_parallel": concurrency,
+        "generation": int(options["wire"] or 0),
+        "metrics_port": options["metrics_port"],
+        "tls_ca": options["tls_ca"],
+        "tls_cert": options["tls_cert"],
+        "tls_key": options["tls_key"],
+        "trusted_keys": list(options["trust_key"]),
+        "require_signature": options["require_signature"],
+        "allowed_hooks": list(options["allow_hook"]),
+        "packages_dir": Path(options["packages_dir"]) if options["packages_dir"] else None,
+        "data_dir": Path(options["data_dir"]) if options["data_dir"] else None,
+    }
 
 
 @worker.command("ls")

@@ -18,6 +18,7 @@ from windlass.worker.keeper import Keeper
 from windlass.worker.leases import Leases
 from windlass.worker.ledger import Ledger
 from windlass.worker.link.executor import ServiceExecutor
+from windlass.worker.link.metrics import metrics_served
 from windlass.worker.link.packages import Packages
 from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.serve import link_runner
@@ -84,8 +85,9 @@ async def run_link(worker: Worker, settings: WorkerSettings) -> bool:
     runner = link_runner(settings.link, [services], packages)
     log.info("worker %s links to %s", settings.link.worker_id, settings.link.url)
     try:
-        with stopped_by_signals(runner.stop):
-            await runner.run(settings.drain_s)
+        async with metrics_served(settings.link.metrics_port, runner.metrics):
+            with stopped_by_signals(runner.stop):
+                await runner.run(settings.drain_s)
     finally:
         await services.close()
         await packages.close()

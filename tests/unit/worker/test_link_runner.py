@@ -236,3 +236,34 @@ def test_in_the_first_generation_there_is_a_list_of_packages_even_if_it_is_empty
     settings = LinkSettings(worker_id="w", url="", generation=1)
     assert b'"packages":[]' in encode(register_of(settings, []))
     assert handshake_of(settings).worker.id == "w"
+
+
+async def test_a_heartbeat_says_how_long_reports_take_and_that_packages_changed(
+    tmp_path: Path,
+) -> None:
+    runner, link = runner_of(None, tmp_path)
+    link.ready = True
+    now = [1000.0]
+    runner._clock = lambda: now[0]
+    runner._handle(Ready(resumed=False))
+    runner.report(result("t@1"))
+    now[0] += 0.25
+    runner._settled(Arrived(next(iter(runner._frames))))
+    runner._drifted = lambda: True
+    frames = dict(frames_of(link)) | {"control.heartbeat": await beat_of(runner, link)}
+    assert frames["control.heartbeat"]["metrics"]["latency_ms"] == 250
+    assert frames["control.heartbeat"]["packages"] == {"drift": True}
+
+
+async def test_a_report_that_was_under_way_during_a_cut_says_nothing_about_the_line(
+    tmp_path: Path,
+) -> None:
+    runner, link = runner_of(None, tmp_path)
+    link.ready = True
+    now = [1000.0]
+    runner._clock = lambda: now[0]
+    runner.report(result("t@1"))
+    now[0] += 60
+    runner._handle(Ready(resumed=True))
+    runner._settled(Arrived(next(iter(runner._frames))))
+    assert "latency_ms" not in (await beat_of(runner, link))["metrics"]

@@ -110,6 +110,7 @@ class LinkWorker(WorkerHost):
             settings.per_node_limits,
             lambda result: runners[0].report(result),
             lambda dispatch, code, text, where: runners[0].refuse(dispatch, code, text, where),
+            self.loop.time,
         )
         link = WorkerLink(
             Generation.SECOND,

@@ -59,18 +59,21 @@ class LinkRunner:
         *,
         clock: Callable[[], float] | None = None,
         random_: random.Random | None = None,
+        drifted: Callable[[], bool] = lambda: False,
     ) -> None:
         self._settings = settings
         self._link = link
         self._tasks = tasks
         self._health = health
+        self._drifted = drifted
         self._dial = dial
         self._clock = clock or unix_clock()
         self._random = random_ or random.Random()
         self._unsettled: dict[str, m.Result | m.CommandError] = {}
         """What the server has not said it has, by task."""
-        self._frames: dict[str, str] = {}
-        """Envelope id of a frame under way → the task it reports."""
+        self._frames: dict[str, tuple[str, float]] = {}
+        """Envelope id of a frame under way → the task it reports, and when it was sent."""
+        self._ready_at = 0.0
         self._untold: list[m.PkgEvent] = []
         """What became of packages while there was nobody to tell."""
         self._chains = Chains(self._say, self._random)
@@ -183,7 +186,7 @@ class LinkRunner:
 
     def _again(self, frame: str) -> None:
         """A frame was sent often enough. A numbered one is sent on; a report must arrive."""
-        task_id = self._frames.get(frame)
+        task_id, _ = self._frames.get(frame, ("", 0.0))
         if task_id in self._unsettled and self._link.generation is Generation.FIRST:
             del self._frames[frame]
             self._send_report(self._unsettled[task_id])
@@ -201,6 +204,7 @@ class LinkRunner:
             case Ready():
                 # A new session begins undrained: a server that wants it otherwise says so.
                 self._tasks.drained = self._tasks.drained and event.resumed
+                self._ready_at = self._clock()
                 self._beat_now.set()
                 self._catch_up(resumed=event.resumed)
             case Turned():
@@ -215,7 +219,7 @@ class LinkRunner:
         again."""
         if not resumed:
             self._frames.clear()
-        under_way = set(self._frames.values())
+        under_way = {task_id for task_id, _ in self._frames.values()}
         for task_id, report in list(self._unsettled.items()):
             if task_id not in under_way:
                 self._send_report(report)
@@ -287,7 +291,7 @@ class LinkRunner:
         # Frames without a number are acknowledged only if that is asked for.
         asked = self._link.generation is Generation.FIRST
         frame = self._say(report, report.task_id, request=asked)
-        self._frames[frame] = report.task_id
+        self._frames[frame] = (report.task_id, self._clock())
 
     def _say(self, message: m.Message, corr: str, *, request: bool = False) -> str:
         """Send a message if there is anybody to hear it; the id of its frame, or ""."""
@@ -297,8 +301,11 @@ class LinkRunner:
         return self._link.send(message, self._clock(), corr=corr, request=request)
 
     def _settled(self, event: Arrived) -> None:
-        task_id = self._frames.pop(event.id, None)
-        if task_id is not None:
+        task_id, sent_at = self._frames.pop(event.id, ("", 0.0))
+        if task_id:
+            # A frame that was under way while the line was cut says nothing about the line.
+            if sent_at >= self._ready_at:
+                self._tasks.counts.round_trip((self._clock() - sent_at) * 1000)
             self._unsettled.pop(task_id, None)
             self._tasks.settled(task_id)
             if not self._unsettled:
@@ -331,17 +338,33 @@ class LinkRunner:
 
     async def _beating(self) -> None:
         while True:
-            held = [*self._tasks.running, *self._unsettled]
-            metrics = self._health.metrics(len(self._tasks.running), held)
-            healthy = not self._tasks.draining
-            self._link.beat(m.Heartbeat(healthy=healthy, metrics=metrics), self._clock())
-            self._write.set()
+            self._beat()
             pause = self._settings.heartbeat_s + self._random.uniform(
                 0, self._settings.heartbeat_jitter_s
             )
             self._beat_now.clear()
             with anyio.move_on_after(pause):
                 await self._beat_now.wait()
+
+    def _beat(self) -> None:
+        held = [*self._tasks.running, *self._unsettled]
+        metrics = self._health.metrics(len(self._tasks.running), held)
+        counts = self._tasks.counts
+        if counts.round_trip_ms is not None:
+            metrics["latency_ms"] = round(counts.round_trip_ms)
+        healthy = not self._tasks.draining
+        drifted = self._drifted()
+        beat = m.Heartbeat(healthy=healthy, metrics=metrics)
+        beat.packages = m.Drift(drift=True) if drifted else None
+        self._link.beat(beat, self._clock())
+        counts.heartbeat(healthy=healthy)
+        if drifted:
+            self._link.refresh(self._clock())
+        self._write.set()
+
+    def metrics(self) -> str:
+        """What was counted, as Prometheus reads it."""
+        return self._tasks.counts.text(len(self._tasks.running))
 
 
 def unix_clock() -> Callable[[], float]:

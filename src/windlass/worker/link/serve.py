@@ -49,16 +49,40 @@ def link_runner(
         lambda result: handlers[0].report(result),
         lambda dispatch, code, text, where: handlers[0].refuse(dispatch, code, text, where),
     )
+    inventory = Inventory(settings, executors)
     link = WorkerLink(
         Generation(settings.generation),
         settings.tenant,
         handshake_of(settings),
-        lambda: register_of(settings, executors),
+        inventory.register,
     )
     health = Health(settings.data_dir, packages.stats)
-    runner = LinkRunner(settings, link, tasks, packages, health, dial(settings))
+    runner = LinkRunner(
+        settings, link, tasks, packages, health, dial(settings), drifted=inventory.drifted
+    )
     handlers.append(runner)
     return runner
+
+
+class Inventory:
+    """What the server was last told is here, and whether that is still so."""
+
+    def __init__(self, settings: LinkSettings, executors: list[Executor]) -> None:
+        self._settings = settings
+        self._executors = executors
+        self._told: list[m.PackageField] = []
+
+    def register(self) -> m.Register:
+        self._told = packages_of(self._executors)
+        return register_of(self._settings, self._executors)
+
+    def drifted(self) -> bool:
+        """Somebody else may change the folder of packages: another worker, or a person."""
+        return packages_of(self._executors) != self._told
+
+
+def packages_of(executors: list[Executor]) -> list[m.PackageField]:
+    return [field for executor in executors for field in executor.packages()]
 
 
 def handshake_of(settings: LinkSettings) -> m.Handshake:
@@ -90,7 +114,7 @@ def register_of(settings: LinkSettings, executors: list[Executor]) -> m.Register
             runtimes=settings.runtimes,
             features=[*settings.features, *OWN_FEATURES],
         ),
-        packages=[field for executor in executors for field in executor.packages()],
+        packages=packages_of(executors),
         payload_types=list(PAYLOAD_TYPES) if settings.generation == Generation.SECOND else None,
         manifests=[field for executor in executors for field in executor.manifests()],
     )

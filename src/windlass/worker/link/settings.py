@@ -39,6 +39,8 @@ class LinkSettings(msgspec.Struct, kw_only=True):
     features: list[str] = msgspec.field(default_factory=lambda: ["pkg.install", "pkg.uninstall"])
     packages_dir: Path = Path(".windlass/packages")
     data_dir: Path = Path(".windlass/data")
+    metrics_port: int = 0
+    """Where `GET /metrics` is answered, on this machine only; 0: nowhere."""
     heartbeat_s: float = 30.0
     heartbeat_jitter_s: float = 5.0
     reconnect_first_s: float = 1.0
@@ -97,6 +99,7 @@ _NAMES: dict[str, tuple[str, type]] = {
     "FEATURE_FLAGS": ("features", list),
     "PACKAGES_DIR": ("packages_dir", Path),
     "DATA_DIR": ("data_dir", Path),
+    "METRICS_PORT": ("metrics_port", int),
     "HEARTBEAT_INTERVAL_SECONDS": ("heartbeat_s", float),
     "HEARTBEAT_JITTER_SECONDS": ("heartbeat_jitter_s", float),
     "TRUSTED_KEYS": ("trusted_keys", list),

@@ -16,6 +16,7 @@ import msgspec
 
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
+from windlass.worker.link.counts import Counts
 from windlass.worker.link.executor import Executor, Feedback, Next, NotHere
 from windlass.worker.link.fit import fitting
 
@@ -48,12 +49,15 @@ class Tasks:
         per_node: dict[str, int],
         on_result: Callable[[m.Result], None],
         on_refused: Callable[[m.Dispatch, str, str, str], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._executors = executors
         self.max_parallel = max_parallel
         self.per_node = per_node
         self._on_result = on_result
         self._on_refused = on_refused
+        self._clock = clock
+        self.counts = Counts()
         self.running: dict[str, Running] = {}
         self._ended: OrderedDict[str, m.Result | None] = OrderedDict()
         """Results that may be asked for again; None for those the server has."""
@@ -136,7 +140,7 @@ class Tasks:
         self, running: Running, executor: Executor, feedback: Feedback, next_: Next
     ) -> None:
         dispatch = running.dispatch
-        began = time.monotonic()
+        began = self._clock()
         limit_ms = dispatch.constraints.timeout_ms
         try:
             async with asyncio.timeout(limit_ms / 1000 if limit_ms else None):
@@ -152,7 +156,8 @@ class Tasks:
         except Exception as error:
             log.exception("task %s failed", dispatch.task_id)
             result = failed(dispatch, codes.RUNNER_FAILURE, f"{type(error).__name__}: {error}")
-        result.duration_ms = round((time.monotonic() - began) * 1000)
+        result.duration_ms = round((self._clock() - began) * 1000)
+        self.counts.task_ms[dispatch.node_type].add(result.duration_ms)
         self._ended_with(dispatch, result)
 
     def _leave(self, dispatch: m.Dispatch, why: str) -> None:
