@@ -189,6 +189,10 @@ async def test_logs_wait_while_the_database_is_away(
 
 async def test_pieces_of_a_result_are_merged_while_the_task_runs(bench: Bench) -> None:
     session, sink = await bench.session(), bench.plane.feedback
-    for metadata in ({"results": {"a": 1, "b": 2}}, {"results": {"a": None}, "summary": "two"}):
+    said: list[dict[str, Any]] = [
+        {"results": {"a": 1, "b": 2, "/c/d": 3}},
+        {"results": {"a": None}, "summary": "two"},
+    ]
+    for metadata in said:
         sink.take(session, "a@1", m.Feedback(run_id="r", task_id="a@1", metadata=metadata))
-    assert sink.progress["a@1"].results == {"b": 2, "summary": "two"}
+    assert sink.progress["a@1"].result() == {"b": 2, "c": {"d": 3}, "summary": "two"}

@@ -33,8 +33,27 @@ class Progress(msgspec.Struct):
     progress: float | None = None
     message: str | None = None
     results: dict[str, Any] = {}
-    """What it has found so far, by name or path."""
+    """What it has found so far, by JSON pointer."""
     at: int = 0
+
+    def put(self, pointer: str, value: Any) -> None:
+        if not pointer:
+            self.results.clear()
+        self.results.pop(pointer, None)
+        if value is not None and len(self.results) < _RESULTS_MAX:
+            self.results[pointer] = value
+
+    def result(self) -> dict[str, Any]:
+        """What is known of the result so far."""
+        whole: dict[str, Any] = {}
+        for pointer, value in self.results.items():
+            *outer, last = (part.replace("~1", "/").replace("~0", "~") for part in split(pointer))
+            inner = whole
+            for part in outer:
+                found = inner.get(part)
+                inner[part] = inner = dict(found) if is_object(found) else {}
+            inner[last] = value
+        return whole
 
 
 class FeedbackSink:
@@ -60,9 +79,7 @@ class FeedbackSink:
             known.progress = feedback.progress
         known.at = now
         for key, value in results_in(feedback).items():
-            known.results.pop(key, None)
-            if value is not None and len(known.results) < _RESULTS_MAX:
-                known.results[key] = value
+            known.put(key, value)
         for chunk in feedback.chunks or ():
             self._keep(attempt_id, feedback.run_id, chunk, now)
         for tell in self.listeners:
@@ -116,14 +133,25 @@ class FeedbackSink:
             self._flushing = False
 
 
+def split(pointer: str) -> list[str]:
+    return pointer.removeprefix("/").split("/")
+
+
 def results_in(feedback: m.Feedback) -> dict[str, Any]:
-    """Pieces of its result that a running task tells of, by name or path; None: not any more."""
+    """Places in its result that a running task tells of, as JSON pointers, with what is there now;
+    None: nothing any more."""
     metadata = feedback.metadata or {}
-    found = metadata.get("results")
-    results = dict(found) if is_object(found) else {}
+    given = metadata.get("results", {})
+    if given is None:
+        return {"": None}
+    results = dict(given) if is_object(given) else {}
     if "summary" in metadata:
         results.setdefault("summary", metadata["summary"])
-    return results
+    return {_pointer(key): value for key, value in results.items()}
+
+
+def _pointer(key: str) -> str:
+    return key if key.startswith("/") else f"/{key.replace('~', '~0').replace('/', '~1')}"
 
 
 def _storable(text: str) -> str:

@@ -15,7 +15,6 @@ from windlass.model.ids import attempt_id, task_of
 from windlass.model.rows import Artifact, Event, Run, Task, Version
 from windlass.model.states import RUN_ENDED, RunState, TaskState
 from windlass.model.times import iso
-from windlass.model.values import is_object
 from windlass.ports.store import Cond
 from windlass.protocol.link import messages as m
 from windlass.server.compat.astraflow.runs import outline_of, whole_run
@@ -26,6 +25,7 @@ from windlass.server.compat.astraflow.views import (
     error_of,
     when,
 )
+from windlass.server.link.feedback import results_in
 from windlass.server.link.plane import LinkPlane
 
 _SHOWN = ("node", "container", "middleware")
@@ -211,7 +211,7 @@ def feedback_news(
             },
         }
         found.append(("node.result.delta", {**delta, **piece}))
-    for path, value in results_in(feedback.metadata or {}):
+    for path, value in results_in(feedback).items():
         piece = {"operation": "replace", "path": path, "payload": {"value": value}}
         if value is None:
             piece = {"operation": "remove", "path": path}
@@ -225,18 +225,3 @@ def feedback_news(
         if type_ == "node.result.delta":
             data["sequence"] = sequence + place
     return found
-
-
-def results_in(metadata: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Places in a node's results, as JSON pointers, with what is there now; None: nothing more."""
-    results = metadata.get("results", {})
-    if results is None:
-        return [("", None)]
-    given = dict(results) if is_object(results) else {}
-    if "summary" in metadata:
-        given.setdefault("summary", metadata["summary"])
-    return [(pointer(key), value) for key, value in given.items()]
-
-
-def pointer(key: str) -> str:
-    return key if key.startswith("/") else f"/{key.replace('~', '~0').replace('/', '~1')}"

@@ -163,10 +163,19 @@ def node_view(
         else None,
         resource_refs=refs_view(task) or None,
         artifacts=artifacts or None,
-        result=msgspec.Raw(task.output.encode()) if task.output is not None else None,
+        result=result_view(task, progress),
         error=error_of(task.error),
         state=None if progress is None else state_view(progress),
     )
+
+
+def result_view(task: Task, progress: Progress | None) -> msgspec.Raw | None:
+    """What came of a task, or what it has told so far."""
+    if task.output is not None:
+        return msgspec.Raw(task.output.encode())
+    if progress is None or not progress.results:
+        return None
+    return msgspec.Raw(msgspec.json.encode(progress.result()))
 
 
 def refs_view(task: Task) -> list[dict[str, str]]:
