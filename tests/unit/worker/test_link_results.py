@@ -7,14 +7,17 @@ import pytest
 
 from tests.unit.protocol.test_link import dispatch
 from tests.unit.worker.test_link_tasks import Echo, unasked
+from windlass.protocol.exchange import Fault as ServiceFault
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, encode
 from windlass.worker.adapters.hosts import Outcome
 from windlass.worker.adapters.messages import Fault
 from windlass.worker.link.executor import Feedback, Next, NotHere
+from windlass.worker.link.executor import result_of as service_result
 from windlass.worker.link.results import result_of, trace_of
 from windlass.worker.link.tasks import Tasks
+from windlass.worker.outcome import Outcome as ServiceOutcome
 
 pytestmark = pytest.mark.anyio
 
@@ -67,3 +70,9 @@ async def test_work_whose_host_is_lost_is_given_back_and_not_failed() -> None:
     assert not results
     expected = (codes.DISPATCH_UNAVAILABLE, "its host is gone", "worker.runner")
     assert refused == [(dispatch(), *expected)]
+
+
+def test_when_to_try_again_travels_beside_the_error() -> None:
+    fault = ServiceFault(kind="failed", message="busy", retry_after_ms=30_000)
+    found = service_result(dispatch(), ServiceOutcome(fault=fault))
+    assert found.metadata == {"retry_after_ms": 30_000}

@@ -117,4 +117,7 @@ def result_of(dispatch: m.Dispatch, outcome: Outcome) -> m.Result:
         result.status = "CANCELLED" if fault.kind == "cancelled" else "FAILED"
         code = _CODES.get(fault.kind, codes.RUNNER_FAILURE)
         result.error = m.ErrorField(code=code, message=fault.message)
+        if fault.retry_after_ms is not None:
+            # An error on the wire has no room for it.
+            result.metadata = {"retry_after_ms": fault.retry_after_ms}
     return result
