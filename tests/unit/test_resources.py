@@ -1,5 +1,6 @@
 """Resources: leased ones stay, others go when they expire or take too much room."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -271,3 +272,23 @@ def test_settings_come_from_the_seeds_variables(tmp_path: Path) -> None:
     found = resource_settings(tmp_path, "w", env)
     assert (found.inline_limit_bytes, found.disk_bytes_max, found.ttl_s) == (10, 1000, 5.0)
     assert resource_settings(tmp_path, "w", {}).inline_limit_bytes == 2097152
+
+
+def test_the_folder_of_a_run_nobody_ended_goes_after_a_day(tmp_path: Path, clock: Clock) -> None:
+    resources = opened(tmp_path, clock)
+    for run in ("old", "busy", "kept", "fresh"):
+        file_of(tmp_path, f"runs/{run}/t/a.txt")
+    resources.register_file("a", tmp_path / "runs/kept/t/a.txt", scope="kept")
+    for path in [*(tmp_path / "runs").rglob("*")]:
+        os.utime(path, (clock.now, clock.now))
+    clock.now += 24 * 3600 + 1
+    os.utime(tmp_path / "runs/fresh/t/a.txt", (clock.now, clock.now))
+    assert resources.expire_runs({"busy"}) == ["old"]
+    left = sorted(path.name for path in (tmp_path / "runs").iterdir())
+    assert left == ["busy", "fresh", "kept"]
+
+
+def test_how_long_folders_of_runs_stay_is_for_the_operator_to_say(tmp_path: Path) -> None:
+    env = {"ASTRA_WORKER_RUN_FOLDER_TTL_SECONDS": "60"}
+    assert resource_settings(tmp_path, "w", env).run_folder_s == 60
+    assert resource_settings(tmp_path, "w", {}).run_folder_s == 24 * 3600

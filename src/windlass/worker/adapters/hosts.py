@@ -186,11 +186,16 @@ class Hosts:
             if hosted.owner == handle.owner:
                 self._loop.call_soon_threadsafe(hosted.evict, handle.resource_id)
 
+    def _runs(self) -> set[str]:
+        """Runs with a call in flight."""
+        return {call.run_id for hosted in self._hosted.values() for call in hosted.pending}
+
     async def _collect(self) -> None:
         while True:
             await asyncio.sleep(self.resources.settings.gc_interval_s)
             try:
                 await asyncio.to_thread(self.resources.gc)
+                await asyncio.to_thread(self.resources.expire_runs, self._runs())
             except Exception:
                 log.exception("resources could not be cleaned up; trying again later")
 

@@ -8,7 +8,7 @@ import shutil
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import msgspec
 
 from windlass.model.errors import NotFound
 from windlass.worker.adapters.host.places import run_dir, task_dir
+from windlass.worker.resources.folders import untouched
 from windlass.worker.resources.handles import Backend, Handle, State
 from windlass.worker.resources.settings import ResourceSettings
 from windlass.worker.resources.store import Store
@@ -193,6 +194,23 @@ class Resources:
         if grave is not None:
             shutil.rmtree(grave, ignore_errors=True)
         return len(found)
+
+    def expire_runs(self, in_flight: Collection[str]) -> list[str]:
+        """Remove folders of runs nobody has touched for long, and whose end we were never told;
+        their names. A run with a call in flight keeps its folder, and so does a resource."""
+        data = self.settings.data_dir.resolve()
+        kept = {run_dir(data, run_id) for run_id in in_flight}
+        before = self._clock() - self.settings.run_folder_s
+        gone: list[str] = []
+        for folder in [*run_dir(data, "any").parent.glob("*")]:
+            if folder in kept or not untouched(folder, before):
+                continue
+            with self._lock:
+                grave = None if self._anything_in(folder) else self._bury(folder)
+            if grave is not None:
+                shutil.rmtree(grave, ignore_errors=True)
+                gone.append(folder.name)
+        return gone
 
     def _bury(self, folder: Path) -> Path | None:
         """Take a folder out of sight at once; its files may take longer, and hold nobody up."""

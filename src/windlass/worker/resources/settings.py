@@ -9,6 +9,7 @@ import msgspec
 INLINE_LIMIT_BYTES = 2 * 1024 * 1024
 TTL_S = 3600.0
 GC_INTERVAL_S = 60.0
+RUN_FOLDER_S = 24 * 3600.0
 
 _PREFIX = "ASTRA_WORKER_"
 
@@ -24,6 +25,8 @@ class ResourceSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Above this the least recently used files go; 0: no limit."""
     mem_bytes_max: int = 0
     gc_interval_s: float = GC_INTERVAL_S
+    run_folder_s: float = RUN_FOLDER_S
+    """How long a run's folder may lie untouched if nobody says that the run has ended."""
 
 
 def resource_settings(
@@ -43,4 +46,5 @@ def resource_settings(
         disk_bytes_max=int(number("RESOURCE_MAX_DISK_BYTES", 0)),
         mem_bytes_max=int(number("RESOURCE_MAX_MEM_BYTES", 0)),
         gc_interval_s=number("RESOURCE_GC_INTERVAL_SECONDS", GC_INTERVAL_S),
+        run_folder_s=number("RUN_FOLDER_TTL_SECONDS", RUN_FOLDER_S),
     )
