@@ -6,7 +6,7 @@ that they fetch archives with neither.
 
 import hmac
 from hashlib import sha256
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from starlette.requests import Request
 
@@ -37,5 +37,5 @@ async def bearer_of(request: Request) -> Who | None:
 
 
 def _signature(secret: bytes, path: str, query: dict[str, str]) -> str:
-    text = f"{path}?{urlencode(sorted(query.items()))}"
+    text = f"{unquote(path)}?{urlencode(sorted(query.items()))}"
     return hmac.new(secret, text.encode(), sha256).hexdigest()

@@ -157,7 +157,7 @@ async def until_settled(server: LinkServer, name: str) -> None:
     async with asyncio.timeout(10):
         while True:
             known = (await server.http.get(f"/api/v1/workers/{name}")).json()
-            metrics = known["meta"]["heartbeat"]["metrics"]
+            metrics = known["heartbeat"]["metrics"]
             if metrics["held"] == [] and metrics["inflight"] == 0:
                 return
             await asyncio.sleep(0.1)

@@ -84,4 +84,4 @@ async def get_parameters(request: Request) -> Response:
     return FileResponse(path, media_type=row.mime_type, headers={"X-Content-SHA256": row.sha256})
 
 
-ROUTES = [Route("GET", _AT + "/{attempt_id}", get_parameters, "worker")]
+ROUTES = [Route("GET", _AT + "/{attempt_id}", get_parameters, "worker", signed=True)]

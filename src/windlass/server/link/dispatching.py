@@ -87,6 +87,8 @@ class Dispatching:
                 text = f"its parameters cannot be kept: {error}"
                 self._turn_back(held, text, codes.DISPATCH_UNAVAILABLE)
                 return
+            # A worker that proved itself by a certificate has no token to fetch them with.
+            reference["query"] = self._plane.sign(reference["path"]).partition("?")[2]
             dispatch.parameters = msgspec.Raw(encode({"$ref": reference}))
             if self._session.held.get(held.attempt_id) is not held or held.stopped:
                 return  # it was taken away meanwhile
