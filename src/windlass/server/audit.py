@@ -12,12 +12,24 @@ async def note(
     request: Request, action: str, target_type: str = "", target_id: str = "", **detail: object
 ) -> None:
     """Write down what the caller of a request has done."""
+    await note_as(request, who(request).name, action, target_type, target_id, **detail)
+
+
+async def note_as(
+    request: Request,
+    actor: str,
+    action: str,
+    target_type: str = "",
+    target_id: str = "",
+    **detail: object,
+) -> None:
+    """Write down what somebody has done whom no token names."""
     engine: Engine = request.app.state.engine
     await engine.write(
         Audit(
             id=engine.new_id(),
             at=engine.store.now(),
-            actor=who(request).name,
+            actor=actor,
             action=action,
             target_type=target_type,
             target_id=target_id,

@@ -206,6 +206,21 @@ async def test_a_forged_session_is_no_session(server: LinkServer, bad: str) -> N
         assert (await forger.get("/api/v1/runs")).status_code == 401
 
 
+async def test_sign_ins_that_fail_are_written_down_without_what_was_typed(
+    server: LinkServer,
+) -> None:
+    made = await add(server, "ada", "workflow.editor")
+    assert (await sign_in(server, "ada", "not the password")).status_code == 401
+    assert (await sign_in(server, PASSWORD, PASSWORD)).status_code == 401
+    query = {"action": "auth.refused"}
+    answer = await server.http.get("/api/v1/audit-events", params=query)
+    found = answer.json()["items"]
+    assert [event["targetId"] for event in found] == ["", made["userId"]]
+    assert {event["actorId"] for event in found} == {"nobody"}
+    assert found[0]["metadata"]["address"]
+    assert PASSWORD not in answer.text
+
+
 async def test_what_people_change_is_written_down(server: LinkServer) -> None:
     await add(server, "ada", "admin")
     async with await signed_in(server, "ada") as ada:
@@ -213,7 +228,8 @@ async def test_what_people_change_is_written_down(server: LinkServer) -> None:
         await ada.post("/api/v1/tokens", json={"name": "t", "role": "viewer"})
         at = "/api/v1/audit-events"
         mine = (await ada.get(at, params={"actorId": "ada"})).json()["items"]
-        assert [event["action"] for event in mine] == ["token.create", "workflow.keep"]
+        did = ["token.create", "workflow.keep", "auth.login"]
+        assert [event["action"] for event in mine] == did
         assert mine[0]["metadata"] == {"name": "t", "role": "viewer"}
         only = (await ada.get(at, params={"action": "user.create"})).json()["items"]
         assert [event["actorId"] for event in only] == ["bootstrap"]
@@ -221,7 +237,7 @@ async def test_what_people_change_is_written_down(server: LinkServer) -> None:
         assert len(kinds) == 1
         page = (await ada.get(at, params={"limit": 2})).json()
         rest = (await ada.get(at, params={"cursor": page["nextCursor"]})).json()
-        assert [event["action"] for event in rest["items"]] == ["user.create"]
+        assert [event["action"] for event in rest["items"]] == ["auth.login", "user.create"]
     viewer = await token(server, "viewer")
     assert (await viewer.get("/api/v1/audit-events")).status_code == 403
     await viewer.aclose()

@@ -20,7 +20,7 @@ from windlass.protocol.users_api import (
 )
 from windlass.server.api.fleet import truth
 from windlass.server.api.flows import engine_of, like
-from windlass.server.audit import note
+from windlass.server.audit import note, note_as
 from windlass.server.auth import Auth, bearer
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_filtered
@@ -47,10 +47,22 @@ async def login(request: Request) -> Response:
     tries.take(key, engine.store.now())
     user = await users.verify(engine, body.username, body.password)
     if user is None:
+        await note_failure(request, body.username, address)
         raise Unauthorized("no such user and password; an admin can set another")
     tries.forgive(key)
     crowd.give_back(address)
+    await note_as(request, user.username, "auth.login", "user", user.id, address=address)
     return await session_reply(request, user, await auth_of(request).sessions.open(user))
+
+
+async def note_failure(request: Request, username: str, address: str) -> None:
+    """Write down a sign-in that failed; how many there can be is bounded by the tries taken.
+
+    A name nobody has is not kept: it may be a password in the wrong field.
+    """
+    user = await users.by_name(engine_of(request), username)
+    target = user.id if user is not None else ""
+    await note_as(request, "nobody", "auth.refused", "user", target, address=address)
 
 
 async def refresh(request: Request) -> Response:
