@@ -153,7 +153,8 @@ an OpenAPI 3.1 document is at `/api/v1/openapi.json`.
 - **Lists** are pages: `limit`, then `cursor` with the `next` of the page before. Pages go by key,
   so they neither skip nor repeat when things are added meanwhile.
 - **Once only.** `Idempotency-Key` (or `requestId`) on a start: the same key with the same request
-  gives the same run, with another request a 409.
+  gives the same run, with another request a 409. Commands to workers and workflows that are kept
+  take `Idempotency-Key` as well.
 - **Two shapes.** Runs and lists of runs have AstraFlow's shape unless the caller sends `Accept:
   application/vnd.windlass+json` or filters with `q`; see [AstraFlow API](astraflow-api.md).
 - **Filters** (`q` of runs): words joined by *and*, commas by *or*, as in

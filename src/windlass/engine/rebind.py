@@ -14,6 +14,8 @@ from windlass.model.rows import Binding, Run, Worker
 from windlass.model.states import RUN_ENDED
 from windlass.ports.store import Cond
 
+BATCH = 100
+"""Runs of a worker that are moved before anybody else has a turn."""
 _BINDINGS_MAX = 10_000
 _RETRY_AFTER_S = 5.0
 
@@ -84,18 +86,27 @@ async def check_others(engine: Engine, needed: dict[str, set[str]], bound: dict[
                 raise Unavailable(f"{text}; start one, or have it installed", _RETRY_AFTER_S)
 
 
-async def rebind_all(
-    engine: Engine, worker_id: str, target: str | None, count_max: int = 10_000
-) -> tuple[list[Rebound], list[str]]:
-    """Move every run that is bound to a worker; tells what was moved, and why the rest was not."""
-    found = await engine.store.query("bound_runs", worker_id=worker_id, count_max=count_max)
+class Moved(msgspec.Struct, frozen=True):
+    """Some runs of a worker: what was moved, why the rest was not, where to go on."""
+
+    done: list[Rebound]
+    refused: list[str]
+    after: str | None
+
+
+async def rebind_some(engine: Engine, worker_id: str, target: str | None, after: str = "") -> Moved:
+    """Move runs that are bound to a worker, a bounded number of them, in the order of their ids."""
+    found = await engine.store.query(
+        "bound_runs", worker_id=worker_id, after=after, count_max=BATCH
+    )
+    ids = [row["run_id"] for row in found]
+    async with engine.store.session() as session:
+        runs = await session.rows(Run, ids)
     done: list[Rebound] = []
     refused: list[str] = []
-    for row in found:
-        async with engine.store.session() as session:
-            runs = await session.rows(Run, [row["run_id"]])
+    for run in runs:
         try:
-            done += [await rebind(engine, run, target) for run in runs]
+            done.append(await rebind(engine, run, target))
         except WindlassError as error:
-            refused.append(f"{row['run_id']}: {error}")
-    return done, refused
+            refused.append(f"{run.id}: {error}")
+    return Moved(done, refused, ids[-1] if len(ids) == BATCH else None)

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.engine import keys
 from windlass.engine.engine import Engine
 from windlass.engine.flows import Target
 from windlass.engine.jobs import StartJob
@@ -22,8 +23,6 @@ from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Idempotency, Json, Run, Task, Variable
 from windlass.model.states import RUN_ENDED, RunState
 from windlass.ports.store import Cond
-
-_KEY_MAX = 500
 
 
 class Started(msgspec.Struct, frozen=True):
@@ -64,8 +63,10 @@ async def start_run(
         updated_at=now,
     )
     row = None
-    if len(key) > _KEY_MAX or "\0" in key:
-        raise BadRequest(f"an idempotency key has at most {_KEY_MAX} characters, none of them NUL")
+    if len(key) > keys.KEY_MAX or "\0" in key:
+        raise BadRequest(
+            f"an idempotency key has at most {keys.KEY_MAX} characters, none of them NUL"
+        )
     if key:
         asked = request or f"{target.version_id}\n{params}\n{tags}"
         digest = sha256(asked.encode()).hexdigest()
@@ -87,16 +88,11 @@ async def start_run(
 
 
 async def find_by_key(engine: Engine, row: Idempotency) -> Run | None:
+    found = await keys.earlier(engine, row.key, row.request_hash)
+    if found is None:
+        return None
     async with engine.store.session() as session:
-        found = await session.rows(Idempotency, [row.key])
-        if not found:
-            return None
-        if found[0].request_hash != row.request_hash:
-            raise Conflict(
-                f'key "{row.key}" already started run {found[0].run_id} with another request;'
-                " use a new key"
-            )
-        runs = await session.rows(Run, [found[0].run_id])
+        runs = await session.rows(Run, [found.run_id])
     return runs[0] if runs else None
 
 
@@ -153,8 +149,8 @@ async def shared_of(engine: Engine, scope: str) -> dict[str, msgspec.Raw]:
 
 
 async def signal(engine: Engine, run_id: str, key: str, value: Json) -> None:
-    if not key or len(key) > _KEY_MAX or "\0" in key:
-        raise BadRequest(f"a signal needs a key of 1 to {_KEY_MAX} characters")
+    if not key or len(key) > keys.KEY_MAX or "\0" in key:
+        raise BadRequest(f"a signal needs a key of 1 to {keys.KEY_MAX} characters")
     await engine.submit(SignalReceived(run_id, key, value))
 
 

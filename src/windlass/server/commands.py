@@ -4,7 +4,9 @@ A worker answers an installation or removal with a package event; everything els
 is sent. What became of a command is told to listeners, who turn it into events for clients.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import msgspec
 
@@ -36,6 +38,7 @@ class Commands:
         self._engine = engine
         self._link = link
         self._pending: dict[tuple[str, str, str, str], str] = {}
+        self._going: set[asyncio.Task[None]] = set()
         self.listeners: list[Callable[[CommandNews], None]] = []
         link.on_package.append(self._reported)
 
@@ -68,6 +71,12 @@ class Commands:
         while len(self._pending) >= _PENDING_MAX:
             self._pending.pop(next(iter(self._pending)))
         self._pending[worker_id, op, name, version] = command_id
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Go on with a command after its request was answered."""
+        task = asyncio.ensure_future(work)
+        self._going.add(task)  # the loop itself keeps only a weak reference
+        task.add_done_callback(self._going.discard)
 
     def done(self, command_id: str, worker_id: str, error: str = "", code: str = "") -> None:
         news = CommandNews(command_id, worker_id, error, code)

@@ -12,6 +12,7 @@ from tests.integration.link.conftest import LinkServer, connected
 from tests.integration.link.independent import SecondGeneration, echo
 from tests.integration.link.workflows import chain
 from tests.packages import archive as packed
+from windlass.engine.rebind import BATCH
 
 pytestmark = pytest.mark.anyio
 
@@ -305,3 +306,32 @@ async def test_an_announcement_that_makes_no_sense_is_refused(
 ) -> None:
     answer = await server.http.post(f"/api/v1/workers/{path}", json=body)
     assert answer.status_code == status, answer.text
+
+
+async def test_a_command_under_the_same_key_is_one_command(server: LinkServer) -> None:
+    at, key = "/api/v1/workers/foreign/commands", {"Idempotency-Key": "drain-1"}
+    async with connected(foreign(server)):
+        first = await server.http.post(at, json={"type": "drain"}, headers=key)
+        again = await server.http.post(at, json={"type": "drain"}, headers=key)
+        assert (first.status_code, again.status_code) == (202, 202)
+        assert again.json()["commandId"] == first.json()["commandId"]
+        other = await server.http.post(at, json={"type": "undrain"}, headers=key)
+        assert other.status_code == 409
+        assert await state(server, "foreign") == "draining"
+        fresh = await server.http.post(at, json={"type": "drain"})
+        assert fresh.json()["commandId"] != first.json()["commandId"]
+
+
+async def test_more_runs_than_a_batch_are_moved_after_the_answer(server: LinkServer) -> None:
+    gate = Gate()
+    count = BATCH + 5
+    old = foreign(server, "old", handler=gate)
+    async with connected(old):
+        runs = await server.start_many(chain("many", "demo.a", "demo.b"), count)
+        await until(lambda: old.running == 16)
+        async with connected(foreign(server, "new")):
+            answer = await command(server, "old", type="rebind", workerId="new")
+            assert answer.status_code == 202
+            gate.open.set()
+            for run_id in runs:
+                assert (await server.wait(run_id))["status"] == "succeeded"

@@ -115,6 +115,16 @@ async def test_a_key_used_for_another_workflow_is_refused(server: LinkServer) ->
         assert (await server.http.post("/api/v1/runs", json=body, headers=long)).status_code == 400
 
 
+async def test_a_key_keeps_one_workflow_and_no_other(server: LinkServer) -> None:
+    key = {"Idempotency-Key": "keep-1"}
+    first = await server.http.post("/api/v1/workflows", json=chain("one", "demo.a"), headers=key)
+    again = await server.http.post("/api/v1/workflows", json=chain("one", "demo.a"), headers=key)
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert again.json() == first.json()
+    other = await server.http.post("/api/v1/workflows", json=chain("two", "demo.a"), headers=key)
+    assert other.status_code == 409
+
+
 async def test_workflows_are_kept_listed_and_deleted(server: LinkServer) -> None:
     first, second = chain("kept one", "nobody.a", package="nobody"), chain("kept two", "demo.a")
     for given in (first, second):

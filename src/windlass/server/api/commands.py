@@ -6,7 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine import packages, rebind
-from windlass.model.errors import BadRequest, Conflict, Unavailable
+from windlass.engine.engine import Engine
+from windlass.engine.keys import Keyed
+from windlass.model.errors import BadRequest, Conflict, Unavailable, WindlassError
 from windlass.model.rows import Binding
 from windlass.model.times import iso
 from windlass.ports.store import Cond
@@ -24,7 +26,7 @@ from windlass.server.api.packages import readable
 from windlass.server.api.runs import find
 from windlass.server.audit import note
 from windlass.server.commands import Commands
-from windlass.server.http import read_json, reply
+from windlass.server.http import parse_json, read_body, read_json, reply
 from windlass.server.link.plane import LinkPlane
 from windlass.server.link.session import Session
 from windlass.server.paging import fetch_page
@@ -44,18 +46,23 @@ def link_of(request: Request) -> LinkPlane:
 
 async def command(request: Request) -> Response:
     """Tell a worker to drain, to take work again, to give up its runs, or about packages."""
-    body = await read_json(request, CommandBody)
+    text = await read_body(request, request.app.state.body_bytes_max)
+    body = parse_json(text, CommandBody)
     if body.type not in TYPES:
         raise BadRequest(f'no command "{body.type}"; there are {", ".join(TYPES)}')
     commands: Commands = request.app.state.commands
     engine = engine_of(request)
+    key = request.headers.get("idempotency-key", "")
+    keyed = Keyed(engine, f"command {request.path_params['id']}", key, text)
+    if known := await keyed.earlier():
+        return accepted(known.run_id, request.path_params["id"], known.created_at)
     session = await commands.session(request.path_params["id"])
     command_id = engine.new_id()
     match body.type:
         case "drain" | "undrain":
             await drain(request, session, body)
         case "rebind":
-            await give_up(request, session, body)
+            await give_up(request, session, command_id, body)
         case "pkg.install":
             await install(request, session, command_id, body)
         case _:
@@ -63,13 +70,14 @@ async def command(request: Request) -> Response:
     worker_id = session.worker_id
     detail = {"name": body.name, "version": body.version} if body.name else {}
     await note(request, f"worker.{body.type}", "worker", worker_id, command=command_id, **detail)
-    if not body.type.startswith("pkg."):
+    if body.type in ("drain", "undrain"):
         commands.done(command_id, worker_id)
+    return accepted(await keyed.remember(command_id), worker_id, engine.store.now())
+
+
+def accepted(command_id: str, worker_id: str, at: int) -> Response:
     view = CommandRef(
-        command_id=command_id,
-        worker_id=worker_id,
-        worker_name=worker_id,
-        accepted_at=iso(engine.store.now()),
+        command_id=command_id, worker_id=worker_id, worker_name=worker_id, accepted_at=iso(at)
     )
     return reply(view, 202)
 
@@ -83,7 +91,7 @@ async def drain(request: Request, session: Session, body: CommandBody) -> None:
     await link_of(request).note(session)
 
 
-async def give_up(request: Request, session: Session, body: CommandBody) -> None:
+async def give_up(request: Request, session: Session, command_id: str, body: CommandBody) -> None:
     """Move every run that is bound to the worker: to the one named, or wherever it can go."""
     named = body.worker_id or body.queue or ""
     target = None if named in _ANYWHERE else named
@@ -91,11 +99,42 @@ async def give_up(request: Request, session: Session, body: CommandBody) -> None
         raise BadRequest("a worker's runs cannot be moved to the worker itself")
     if target is not None:
         await rebind.get_target(engine_of(request), target)
-    done, refused = await rebind.rebind_all(engine_of(request), session.worker_id, target)
-    if refused and not done:
-        raise Unavailable(f"no run could be moved: {refused[0]}", 5.0)
-    for moved in done:
-        session.send(m.Rebind(run_id=moved.run_id, reason=body.reason or "rebind"))
+    moved = await rebind.rebind_some(engine_of(request), session.worker_id, target)
+    if moved.refused and not moved.done and moved.after is None:
+        raise Unavailable(f"no run could be moved: {moved.refused[0]}", 5.0)
+    reason = body.reason or "rebind"
+    tell_moved(session, moved, reason)
+    commands: Commands = request.app.state.commands
+    rest = give_up_rest(commands, engine_of(request), session, command_id, moved, target, reason)
+    commands.spawn(rest)
+
+
+async def give_up_rest(
+    commands: Commands,
+    engine: Engine,
+    session: Session,
+    command_id: str,
+    moved: rebind.Moved,
+    target: str | None,
+    reason: str,
+) -> None:
+    """Move what a request would take too long for, then say that the command is carried out."""
+    refused, count = moved.refused[:1], len(moved.refused)
+    while moved.after is not None:
+        try:
+            moved = await rebind.rebind_some(engine, session.worker_id, target, moved.after)
+        except WindlassError as error:
+            refused, count = [str(error)], count + 1
+            break
+        tell_moved(session, moved, reason)
+        refused, count = refused or moved.refused[:1], count + len(moved.refused)
+    text = f"{count} could not be moved: {refused[0]}" if refused else ""
+    commands.done(command_id, session.worker_id, text, "E.REBIND" if text else "")
+
+
+def tell_moved(session: Session, moved: rebind.Moved, reason: str) -> None:
+    for one in moved.done:
+        session.send(m.Rebind(run_id=one.run_id, reason=reason))
 
 
 async def install(request: Request, session: Session, command_id: str, body: CommandBody) -> None:

@@ -101,7 +101,7 @@ select id, run_id, queue, state, claimed_at, lease_until from attempts
 -- name: bound_runs
 -- Runs that have not ended and execute packages on a worker.
 select distinct b.run_id from bindings b join runs r on r.id = b.run_id
- where b.worker_id = :worker_id and r.state in ('queued', 'running', 'waiting')
+ where b.worker_id = :worker_id and b.run_id > :after and r.state in ('queued', 'running', 'waiting')
  order by b.run_id limit :count_max;
 
 -- name: list_package_versions

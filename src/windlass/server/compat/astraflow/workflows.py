@@ -11,13 +11,14 @@ from starlette.responses import Response
 
 from windlass.dialects.workflow import definition_hash
 from windlass.engine import library, workflows
+from windlass.engine.keys import Keyed
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.values import is_object
 from windlass.ports.blobs import Blobs
 from windlass.protocol.exchange import Wire
 from windlass.server.api.flows import engine_of, like
 from windlass.server.audit import note
-from windlass.server.http import read_json, reply, whole_number
+from windlass.server.http import parse_json, read_body, read_json, reply, whole_number
 from windlass.server.routes import Route
 
 PAGE_MAX = 200
@@ -42,11 +43,17 @@ class Preview(Wire, frozen=True, kw_only=True):
 
 async def keep(request: Request) -> Response:
     """Keep a workflow as a draft, which may name packages nobody has yet."""
-    definition = await read_json(request, dict[str, Any])
+    text = await read_body(request, request.app.state.body_bytes_max)
+    definition = parse_json(text, dict[str, Any])
+    key = request.headers.get("idempotency-key", "")
+    keyed = Keyed(engine_of(request), "workflow", key, text)
+    # Keeping the same again changes nothing, so only another body under the key matters.
+    await keyed.earlier()
     done = await workflows.publish_workflow(engine_of(request), definition, draft=True)
     target = done.target
     await note(request, "workflow.keep", "workflow", target.flow_id, version=target.number)
     view = WorkflowRef(workflow_id=target.flow_id, version=target.number, definition_hash=done.hash)
+    await keyed.remember(target.version_id)
     headers = {"Location": f"/api/v1/workflows/{target.flow_id}"}
     return reply(view, 201 if done.created else 200, headers)
 

@@ -1,0 +1,55 @@
+"""Idempotency keys: the same request under the same key gets the answer it already has.
+
+Runs write their key in the commit that starts them. Other requests act first and remember then:
+what they do is the same when done twice, while a key remembered before an act that failed would
+hide it.
+"""
+
+from hashlib import sha256
+
+from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest, Conflict, Unavailable
+from windlass.model.rows import Idempotency
+
+KEY_MAX = 500
+
+
+class Keyed:
+    """One request under one key; without a key it is always the first."""
+
+    def __init__(self, engine: Engine, scope: str, key: str, request: bytes) -> None:
+        if len(key) > KEY_MAX or "\0" in key:
+            raise BadRequest(f"an idempotency key has at most {KEY_MAX} characters, none NUL")
+        self._engine = engine
+        self._key = f"{scope} {key}" if key else ""
+        self._hash = sha256(request).hexdigest()
+
+    async def earlier(self) -> Idempotency | None:
+        """What the key already stands for; `Conflict` if that is another request."""
+        return await earlier(self._engine, self._key, self._hash) if self._key else None
+
+    async def remember(self, answer_id: str) -> str:
+        """Let the key stand for an answer; tells the one that counts, if another was quicker."""
+        if not self._key:
+            return answer_id
+        now = self._engine.store.now()
+        row = Idempotency(key=self._key, run_id=answer_id, request_hash=self._hash, created_at=now)
+        try:
+            await self._engine.write(row)
+        except Unavailable:
+            found = await self.earlier()
+            if found is None:
+                raise
+            return found.run_id
+        return answer_id
+
+
+async def earlier(engine: Engine, key: str, request_hash: str) -> Idempotency | None:
+    async with engine.store.session() as session:
+        found = await session.rows(Idempotency, [key])
+    if not found:
+        return None
+    if found[0].request_hash != request_hash:
+        text = f'key "{key}" already stands for {found[0].run_id}, made by another request'
+        raise Conflict(f"{text}; use a new key")
+    return found[0]
