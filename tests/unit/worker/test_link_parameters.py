@@ -8,6 +8,7 @@ import pytest
 
 from tests.unit.protocol.test_link import dispatch
 from windlass.protocol.link import messages as m
+from windlass.worker.link.errors import NotHere
 from windlass.worker.link.executor import ServiceExecutor
 from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.settings import LinkSettings
@@ -74,3 +75,11 @@ async def test_a_plain_service_gets_parameters_too_large_for_a_frame() -> None:
     await services.close()
     assert server.asked == [f"http://server{PLACE}"]
     assert bytes(done.result) == b'"LOUD"'
+
+
+@pytest.mark.parametrize("status", [503, 404])
+async def test_a_server_that_is_away_is_no_fault_of_the_task(status: int) -> None:
+    settings = LinkSettings(url="ws://server/ws/worker", worker_id="w")
+    away = httpx.MockTransport(lambda _: httpx.Response(status))
+    with pytest.raises(NotHere, match="could not be fetched"):
+        await parameters_reader(settings, away)(given(PLACE))

@@ -13,7 +13,8 @@ from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, encode
 from windlass.worker.adapters.hosts import Outcome
 from windlass.worker.adapters.messages import Fault
-from windlass.worker.link.executor import Feedback, Next, NotHere
+from windlass.worker.link.errors import NotHere
+from windlass.worker.link.executor import Feedback, Next
 from windlass.worker.link.executor import result_of as service_result
 from windlass.worker.link.results import result_of, trace_of
 from windlass.worker.link.tasks import Tasks

@@ -22,10 +22,6 @@ Feedback = Callable[[dict[str, Any]], None]
 Next = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
-class NotHere(Exception):
-    """The work could not be done here, for no fault of the work: another worker may do it."""
-
-
 class Executor(Protocol):
     """Runs the handlers of some packages."""
 

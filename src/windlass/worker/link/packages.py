@@ -16,7 +16,8 @@ from windlass.protocol.packages.signature import Trust
 from windlass.worker.adapters.hosts import Hosts, Invocation
 from windlass.worker.adapters.registry import AdapterRegistry
 from windlass.worker.adapters.settings import HostSettings
-from windlass.worker.link.executor import Feedback, Next, NotHere
+from windlass.worker.link.errors import NotHere
+from windlass.worker.link.executor import Feedback, Next
 from windlass.worker.link.fit import said
 from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.results import result_of, trace_of

@@ -10,6 +10,7 @@ import msgspec
 
 from windlass.model.values import is_object
 from windlass.protocol.link import messages as m
+from windlass.worker.link.errors import NotHere
 from windlass.worker.link.settings import LinkSettings
 
 ReadParameters = Callable[[m.Dispatch], Awaitable[msgspec.Raw]]
@@ -22,7 +23,8 @@ _MARK = b'{"$ref"'
 def parameters_reader(
     settings: LinkSettings, transport: httpx.AsyncBaseTransport | None = None
 ) -> ReadParameters:
-    """Reads the parameters of dispatches from the server the settings name."""
+    """Reads the parameters of dispatches from the server the settings name; `NotHere` if it is
+    away, for which no task is to blame."""
     headers = {"Authorization": f"Bearer {settings.token}"} if settings.token else {}
     verify = settings.ssl_context() or True
 
@@ -30,16 +32,19 @@ def parameters_reader(
         reference = reference_in(dispatch)
         if reference is None:
             return dispatch.parameters
-        async with httpx.AsyncClient(
-            base_url=settings.server,
-            headers=headers,
-            timeout=_FETCH_S,
-            trust_env=False,
-            transport=transport,
-            verify=verify,
-        ) as http:
-            answer = await http.get(reference["path"])
-        answer.raise_for_status()
+        try:
+            async with httpx.AsyncClient(
+                base_url=settings.server,
+                headers=headers,
+                timeout=_FETCH_S,
+                trust_env=False,
+                transport=transport,
+                verify=verify,
+            ) as http:
+                answer = await http.get(reference["path"])
+            answer.raise_for_status()
+        except httpx.HTTPError as error:
+            raise NotHere(f"the parameters could not be fetched: {error}") from error
         if sha256(answer.content).hexdigest() != reference.get("sha256"):
             raise ValueError("the parameters that were fetched are not those that were kept")
         return msgspec.Raw(answer.content)

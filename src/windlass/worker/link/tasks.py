@@ -17,7 +17,8 @@ import msgspec
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.worker.link.counts import Counts
-from windlass.worker.link.executor import Executor, Feedback, Next, NotHere
+from windlass.worker.link.errors import NotHere
+from windlass.worker.link.executor import Executor, Feedback, Next
 from windlass.worker.link.fit import fitting
 
 log = logging.getLogger(__name__)
