@@ -276,7 +276,10 @@ class LinkPlane:
 
     async def introduce(self, session: Session) -> None:
         """Write down a worker that has registered, with what is in its packages."""
-        await catalog.keep_manifests(self.engine, session.profile.manifests)
+        plain = f"{m.SERVICES_PACKAGE}@"  # differs from worker to worker, and no workflow names it
+        told = session.profile.manifests.items()
+        manifests = {name: manifest for name, manifest in told if not name.startswith(plain)}
+        await catalog.keep_manifests(self.engine, manifests)
         await self.note(session)
 
     async def note(self, session: Session) -> None:

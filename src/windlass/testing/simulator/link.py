@@ -16,7 +16,7 @@ from windlass.testing.simulator.handlers import Handlers
 from windlass.testing.simulator.host import WorkerHost
 from windlass.testing.simulator.server import EPOCH_S
 from windlass.testing.simulator.workflows import PACKAGE, TYPES, VERSION
-from windlass.worker.link.executor import SERVICES_PACKAGE, SERVICES_VERSION, Feedback, Next
+from windlass.worker.link.executor import SERVICES_VERSION, Feedback, Next
 from windlass.worker.link.runner import LinkRunner
 from windlass.worker.link.serve import handshake_of, register_of
 from windlass.worker.link.settings import LinkSettings
@@ -36,13 +36,13 @@ class SimulatedExecutor:
     def packages(self) -> list[m.PackageField]:
         return [
             m.PackageField(name=name, version=version, status="installed")
-            for name, version in ((SERVICES_PACKAGE, SERVICES_VERSION), (PACKAGE, VERSION))
+            for name, version in ((m.SERVICES_PACKAGE, SERVICES_VERSION), (PACKAGE, VERSION))
         ]
 
     def manifests(self) -> list[m.ManifestField]:
         plain: dict[str, Any] = {"nodes": [{"type": service} for service in PULL]}
         # What is in the other package it leaves to the server to find out.
-        return [m.ManifestField(name=SERVICES_PACKAGE, version=SERVICES_VERSION, manifest=plain)]
+        return [m.ManifestField(name=m.SERVICES_PACKAGE, version=SERVICES_VERSION, manifest=plain)]
 
     def handles(self, dispatch: m.Dispatch) -> bool:
         return dispatch.node_type in (*PULL, *TYPES)

@@ -9,13 +9,13 @@ import msgspec
 from windlass.model.values import is_object
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
+from windlass.protocol.link.messages import SERVICES_PACKAGE
 from windlass.worker.context import Context, Stop
 from windlass.worker.link.parameters import ReadParameters
 from windlass.worker.outcome import Outcome
 from windlass.worker.registry import Worker
 from windlass.worker.runtime import Call, Runtime
 
-SERVICES_PACKAGE = "windlass.services"
 SERVICES_VERSION = "0"
 
 Feedback = Callable[[dict[str, Any]], None]

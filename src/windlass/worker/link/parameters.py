@@ -41,7 +41,7 @@ def parameters_reader(
                 transport=transport,
                 verify=verify,
             ) as http:
-                answer = await http.get(reference["path"])
+                answer = await http.get(reference["path"], params=str(reference.get("query") or ""))
             answer.raise_for_status()
         except httpx.HTTPError as error:
             raise NotHere(f"the parameters could not be fetched: {error}") from error
