@@ -19,8 +19,8 @@ from windlass.ports.store import Cond
 ROLES = {
     "admin": "admin",
     "workflow.editor": "operator",
-    "workflow.viewer": "viewer",
-    "run.viewer": "viewer",
+    "workflow.viewer": "workflow.viewer",
+    "run.viewer": "run.viewer",
     "worker": "worker",
 }
 """What a user's role lets its bearer do, in the words tokens have for it."""

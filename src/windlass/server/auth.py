@@ -22,13 +22,17 @@ from windlass.ports.store import Cond
 from windlass.server.sessions import Sessions, is_session
 
 ROLES = ("viewer", "operator", "worker", "admin")
+_READS = frozenset({"viewer", "workflow.viewer", "run.viewer"})
 _GRANTS = {
-    "viewer": frozenset({"viewer"}),
-    "operator": frozenset({"viewer", "operator"}),
-    "worker": frozenset({"viewer", "worker"}),
-    "admin": frozenset(ROLES),
+    "viewer": _READS,
+    "operator": _READS | {"operator"},
+    "worker": _READS | {"worker"},
+    "admin": _READS | frozenset(ROLES),
+    # Only users have these: they read one half, and what belongs to neither.
+    "workflow.viewer": frozenset({"viewer", "workflow.viewer"}),
+    "run.viewer": frozenset({"viewer", "run.viewer"}),
 }
-_STRONGEST = ("admin", "operator", "worker", "viewer")
+_STRONGEST = ("admin", "operator", "worker", "viewer", "workflow.viewer", "run.viewer")
 _CACHE_MS = 5_000
 _FINGERPRINT = re.compile("[0-9a-fA-F]{64}")
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")

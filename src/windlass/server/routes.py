@@ -1,6 +1,7 @@
 """Routes as data: what a path takes, gives and asks of the caller. OpenAPI is drawn from them."""
 
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -40,27 +41,48 @@ class Route(msgspec.Struct, frozen=True):
     """Whether it needs a live control plane, here or in another process."""
 
 
+_HALVES = {
+    "workflow.viewer": re.compile(
+        r"flows|workflows|(published-)?packages|nodes(:categories)?|catalog"
+    ),
+    "run.viewer": re.compile(
+        r"runs|workers|scheduler|events|stream|stats|checkpoints|tasks|list|allocate"
+    ),
+}
+"""First words of paths, by who reads them: workflows and packages, or what happens to runs."""
+
+
+def role_for(route: Route) -> str | None:
+    """The role a route asks for; reading is in two halves."""
+    if route.role != "viewer":
+        return route.role
+    words = [word for word in route.path.split("/") if word not in ("", "api", "v1")]
+    return next((role for role, head in _HALVES.items() if head.fullmatch(words[0])), route.role)
+
+
 def who(request: Request) -> Who:
     """The caller, as the route's check found it."""
     found: Who = request.state.who
     return found
 
 
-async def caller(request: Request, route: Route) -> Who:
+async def caller(request: Request, route: Route, role: str) -> Who:
     """Who calls, or an error that says what is missing."""
     by_address = await bearer_of(request) if route.signed else None
-    found: Who = by_address or await request.app.state.auth.check(request, route.role)
+    found: Who = by_address or await request.app.state.auth.check(request, role)
     return found
 
 
 def serve(route: Route) -> StarletteRoute:
     """A route of the web framework: the role checked first, every error told in one shape."""
 
+    role = role_for(route)
+
     async def endpoint(request: Request) -> Response:
         began = time.perf_counter()
         try:
-            if route.role is not None:
-                request.state.who = await caller(request, route)
+            if role is not None:
+                request.state.who = await caller(request, route, role)
             if route.control:
                 await request.app.state.control.check()
             response = await route.handler(request)

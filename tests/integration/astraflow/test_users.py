@@ -106,6 +106,22 @@ async def test_roles_say_what_a_user_may_do(server: LinkServer) -> None:
         assert announced.status_code == 200
 
 
+async def test_viewers_read_their_half(server: LinkServer) -> None:
+    await add(server, "wf", "workflow.viewer")
+    await add(server, "rv", "run.viewer")
+    await add(server, "both", "workflow.viewer", "run.viewer")
+    workflows = ("workflows", "flows", "packages", "nodes")
+    runs = ("runs", "workers", "checkpoints")
+    for name, may in (("wf", workflows), ("rv", runs), ("both", (*workflows, *runs))):
+        async with await signed_in(server, name) as client:
+            for path in (*workflows, *runs):
+                status = 200 if path in may else 403
+                assert (await client.get(f"/api/v1/{path}")).status_code == status, (name, path)
+            assert (await client.get(f"{USERS}/me")).status_code == 200
+            old = (await client.get("/tasks")).status_code  # the older surface has the same halves
+            assert (old == 403) == (name == "wf")
+
+
 async def test_a_disabled_user_is_out_within_seconds(server: LinkServer) -> None:
     ada = await add(server, "ada", "admin")
     async with await signed_in(server, "ada") as session:

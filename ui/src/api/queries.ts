@@ -88,6 +88,14 @@ export const attemptsQuery = (run: string, task: string) =>
 export const eventsPage = (run: string, after: number, limit: number) =>
   call<Page<RunEvent>>(`runs/${enc(run)}/events`, { query: { after, limit } })
 
+/** What a run was started with: below the run, for those who read runs and no flows. */
+export const definitionQuery = (run: string) =>
+  queryOptions({
+    queryKey: ['definition', run],
+    queryFn: ({ signal }) => call<unknown>(`runs/${enc(run)}/definition`, { signal }),
+    staleTime: Infinity,
+  })
+
 export const flowsQuery = (q: string) =>
   queryOptions({
     queryKey: ['flows', q],

@@ -4,7 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useMemo } from 'react'
 
 import { ApiError } from '@/api/client'
-import { outlineQuery, runQuery, versionQuery, whyQuery } from '@/api/queries'
+import { definitionQuery, outlineQuery, runQuery, whyQuery } from '@/api/queries'
 import { failureOf, hasEnded, isWorkflowRun, type Run } from '@/api/types'
 import { graphOf } from '@/graph/definition'
 import { Names } from '@/graph/names'
@@ -51,11 +51,11 @@ function Loaded({ run }: { run: Run }) {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const model = useModel(run.id)
-  const version = useQuery(versionQuery(run.flowId, run.version ?? 0))
+  const definition = useQuery(definitionQuery(run.id))
   const { data: outline } = useQuery({ ...outlineQuery(run.id), enabled: false })
   const graph = useMemo(
-    () => withPlaces(graphOf(version.data?.definition), outline?.places ?? []),
-    [version.data, outline?.places],
+    () => withPlaces(graphOf(definition.data), outline?.places ?? []),
+    [definition.data, outline?.places],
   )
   const names = useMemo(() => new Names(graph), [graph])
   const narrow = innerWidth < 768
