@@ -103,3 +103,6 @@ async def test_a_drained_worker_of_ours_ends_its_task_and_takes_no_other(
     assert (await server.wait(second, 1))["status"] == "running"
     found = (await server.http.get("/api/v1/workers/own")).json()
     assert found["state"] == "draining"
+    assert (await server.http.post(COMMANDS, json={"type": "undrain"})).status_code == 202
+    assert (await server.wait(second))["status"] == "succeeded"
+    assert (await server.http.get("/api/v1/workers/own")).json()["state"] == "online"

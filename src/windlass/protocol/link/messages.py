@@ -108,6 +108,10 @@ class Reset(Message):
     retry_after_ms: int | None = None
 
 
+UNDRAIN = "undrain"
+"""The reason of a drain that takes an earlier one back."""
+
+
 class Drain(Message):
     reason: str | None = None
     deadline_ms: int | None = None

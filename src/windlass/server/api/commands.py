@@ -84,10 +84,7 @@ def accepted(command_id: str, worker_id: str, at: int) -> Response:
 
 async def drain(request: Request, session: Session, body: CommandBody) -> None:
     """From now on the worker gets nothing new, or something again."""
-    session.draining = body.type == "drain"
-    session.ask()
-    if session.draining:
-        session.send(m.Drain(reason=body.reason, deadline_ms=body.deadline_ms))
+    session.drain(body.type == "drain", body.reason, body.deadline_ms)
     await link_of(request).note(session)
 
 

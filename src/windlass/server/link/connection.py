@@ -199,6 +199,8 @@ class Connection:
         self._attach(session)
         self._link.accept(accept, self._plane.clock())
         session.registered(register)
+        if session.draining:
+            session.drain(True, "it was draining before")
 
     async def _resume(self, resume: m.Resume) -> None:
         try:

@@ -92,6 +92,18 @@ class Session:
     def ask(self) -> None:
         self.asking.ask()
 
+    def drain(
+        self, draining: bool, reason: str | None = None, deadline_ms: int | None = None
+    ) -> None:
+        """From now on it gets nothing new, or something again; tell it so."""
+        self.draining = draining
+        self.ask()
+        if draining:
+            self.send(m.Drain(reason=reason, deadline_ms=deadline_ms))
+        elif "drain" in self.link.features:
+            # The wire has no word for it; who advertises the feature takes it so.
+            self.send(m.Drain(reason=m.UNDRAIN))
+
     def hold(self, held: Held) -> None:
         """An attempt is the worker's from now on."""
         self.held[held.attempt_id] = held

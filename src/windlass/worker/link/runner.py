@@ -33,8 +33,6 @@ _STEADY_S = 60.0
 """A connection that held so long was a good one: the next pause is short again."""
 ACCEPT_S = 10.0
 """How long the server may take to accept a session."""
-UNDRAIN = "undrain"
-"""The reason of a drain that takes an earlier one back: the wire has no frame for that."""
 _STALE = ("service restart", "1012", "Unknown session")
 """Words of a server that no longer knows our session."""
 
@@ -252,7 +250,7 @@ class LinkRunner:
 
     def _drain(self, command: m.Drain) -> None:
         """Take nothing more, or something again; what runs goes on either way."""
-        self._tasks.drained = command.reason != UNDRAIN
+        self._tasks.drained = command.reason != m.UNDRAIN
         told = "drains this worker" if self._tasks.drained else "has this worker take work again"
         log.info("the server %s: %s", told, command.reason or "no reason given")
         self._beat_now.set()
