@@ -12,7 +12,6 @@ from tests.integration.link.conftest import LinkServer, connected
 from tests.integration.link.independent import SecondGeneration, echo
 from tests.integration.link.workflows import chain
 from tests.packages import archive as packed
-from windlass.engine.rebind import BATCH
 
 pytestmark = pytest.mark.anyio
 
@@ -320,18 +319,3 @@ async def test_a_command_under_the_same_key_is_one_command(server: LinkServer) -
         assert await state(server, "foreign") == "draining"
         fresh = await server.http.post(at, json={"type": "drain"})
         assert fresh.json()["commandId"] != first.json()["commandId"]
-
-
-async def test_more_runs_than_a_batch_are_moved_after_the_answer(server: LinkServer) -> None:
-    gate = Gate()
-    count = BATCH + 5
-    old = foreign(server, "old", handler=gate)
-    async with connected(old):
-        runs = await server.start_many(chain("many", "demo.a", "demo.b"), count)
-        await until(lambda: old.running == 16)
-        async with connected(foreign(server, "new")):
-            answer = await command(server, "old", type="rebind", workerId="new")
-            assert answer.status_code == 202
-            gate.open.set()
-            for run_id in runs:
-                assert (await server.wait(run_id))["status"] == "succeeded"
