@@ -48,33 +48,39 @@ from windlass.server.metrics import Metrics
 from windlass.server.openapi import openapi
 from windlass.server.presence import Presence
 from windlass.server.push_urls import LOOPBACK
-from windlass.server.routes import Route, serve
+from windlass.server.routes import Route, read_by, serve
 from windlass.server.tries import Tries
 from windlass.server.ui import WebUi
 
 NATIVE: Sequence[Route] = [
-    *flows.ROUTES,
-    *runs.ROUTES,
-    *listing.ROUTES,
-    *workflows.ROUTES,
-    *history.ROUTES,
-    *logs.ROUTES,
-    *workers.ROUTES,
-    *announcements.ROUTES,
-    *fleet.ROUTES,
-    *commands.ROUTES,
-    *packages.ROUTES,
-    *nodes.ROUTES,
+    *read_by(
+        "workflow.viewer",
+        flows.ROUTES,
+        workflows.ROUTES,
+        packages.ROUTES,
+        nodes.ROUTES,
+    ),
+    *read_by(
+        "run.viewer",
+        runs.ROUTES,
+        listing.ROUTES,
+        history.ROUTES,
+        logs.ROUTES,
+        workers.ROUTES,
+        announcements.ROUTES,
+        fleet.ROUTES,
+        commands.ROUTES,
+        inbox.ROUTES,
+        overview.ROUTES,
+        stream.ROUTES,
+        events.ROUTES,
+    ),
     *resources.ROUTES,
     *uploads.ROUTES,
     *parameters.ROUTES,
     *users.ROUTES,
     *audit.ROUTES,
-    *inbox.ROUTES,
     *system.ROUTES,
-    *overview.ROUTES,
-    *stream.ROUTES,
-    *events.ROUTES,
 ]
 
 

@@ -1,12 +1,12 @@
 """Routes as data: what a path takes, gives and asks of the caller. OpenAPI is drawn from them."""
 
 import logging
-import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
@@ -41,23 +41,11 @@ class Route(msgspec.Struct, frozen=True):
     """Whether it needs a live control plane, here or in another process."""
 
 
-_HALVES = {
-    "workflow.viewer": re.compile(
-        r"flows|workflows|(published-)?packages|nodes(:categories)?|catalog"
-    ),
-    "run.viewer": re.compile(
-        r"runs|workers|scheduler|events|stream|stats|checkpoints|tasks|list|allocate"
-    ),
-}
-"""First words of paths, by who reads them: workflows and packages, or what happens to runs."""
-
-
-def role_for(route: Route) -> str | None:
-    """The role a route asks for; reading is in two halves."""
-    if route.role != "viewer":
-        return route.role
-    words = [word for word in route.path.split("/") if word not in ("", "api", "v1")]
-    return next((role for role, head in _HALVES.items() if head.fullmatch(words[0])), route.role)
+def read_by(role: str, *lists: Sequence[Route]) -> list[Route]:
+    """Routes whose reading is one half of a viewer's: workflows and packages, or what happens to
+    runs."""
+    routes = [route for given in lists for route in given]
+    return [replace(r, role=role) if r.role == "viewer" else r for r in routes]
 
 
 def who(request: Request) -> Who:
@@ -66,9 +54,9 @@ def who(request: Request) -> Who:
     return found
 
 
-async def caller(request: Request, route: Route, role: str) -> Who:
+async def caller(request: Request, role: str, *, signed: bool) -> Who:
     """Who calls, or an error that says what is missing."""
-    by_address = await bearer_of(request) if route.signed else None
+    by_address = await bearer_of(request) if signed else None
     found: Who = by_address or await request.app.state.auth.check(request, role)
     return found
 
@@ -76,13 +64,11 @@ async def caller(request: Request, route: Route, role: str) -> Who:
 def serve(route: Route) -> StarletteRoute:
     """A route of the web framework: the role checked first, every error told in one shape."""
 
-    role = role_for(route)
-
     async def endpoint(request: Request) -> Response:
         began = time.perf_counter()
         try:
-            if role is not None:
-                request.state.who = await caller(request, route, role)
+            if route.role is not None:
+                request.state.who = await caller(request, route.role, signed=route.signed)
             if route.control:
                 await request.app.state.control.check()
             response = await route.handler(request)
