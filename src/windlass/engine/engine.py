@@ -8,6 +8,7 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -59,6 +60,8 @@ class Engine:
         """Requests checked a moment ago, by their digest, with when to check again."""
         self.outlines: dict[str, Any] = {}
         """Where the nodes of workflows went in their graphs, by version."""
+        self.worker_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """By worker: its row is read and then written, by one request at a time."""
         self.feed = Feed()
         self.advance.listeners.append(self.feed.committed)
         self._random_bits = random_bits

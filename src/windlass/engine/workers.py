@@ -1,5 +1,6 @@
 """Workers: who is there, what they serve, when they were last heard of."""
 
+import asyncio
 from collections.abc import Sequence
 
 import msgspec
@@ -57,7 +58,8 @@ async def register(
         registered_at=now,
         seen_at=now,
     )
-    await engine.write(worker)
+    async with changing(engine, worker_id):
+        await engine.write(worker)
     return worker
 
 
@@ -133,15 +135,17 @@ async def beat_link(
 
 
 async def heartbeat(engine: Engine, worker_id: str, load: int | None = None) -> bool:
-    """Note that a worker is alive; False when nobody of that id ever registered."""
-    worker = await get_worker(engine, worker_id)
-    if worker is None:
-        return False
-    seen = replace(worker, seen_at=engine.store.now(), state="online")
-    if load is not None:
-        seen = replace(seen, load=max(0, load))
-    await engine.write(seen)
-    return True
+    """Note that a worker is alive; False when nobody of that id has registered, or it said goodbye
+    since: what is heard of it then was said before."""
+    async with changing(engine, worker_id):
+        worker = await get_worker(engine, worker_id)
+        if worker is None or worker.state == "offline":
+            return False
+        seen = replace(worker, seen_at=engine.store.now(), state="online")
+        if load is not None:
+            seen = replace(seen, load=max(0, load))
+        await engine.write(seen)
+        return True
 
 
 async def get_worker(engine: Engine, worker_id: str) -> Worker | None:
@@ -152,11 +156,20 @@ async def get_worker(engine: Engine, worker_id: str) -> Worker | None:
 
 async def leave(engine: Engine, worker_id: str) -> bool:
     """A worker says goodbye."""
-    worker = await get_worker(engine, worker_id)
-    if worker is None:
-        return False
-    await engine.write(replace(worker, state="offline", load=0))
-    return True
+    async with changing(engine, worker_id):
+        worker = await get_worker(engine, worker_id)
+        if worker is None:
+            return False
+        await engine.write(replace(worker, state="offline", load=0))
+        return True
+
+
+def changing(engine: Engine, worker_id: str) -> asyncio.Lock:
+    """Held while a worker's row is read and written, so that no sign of life undoes a goodbye."""
+    lock = engine.worker_locks.get(worker_id)
+    if lock is None:
+        lock = engine.worker_locks[worker_id] = asyncio.Lock()
+    return lock
 
 
 async def live_workers(
