@@ -25,6 +25,7 @@ def main(args: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as name, postgres(durable=True) as server:
         folder = Path(name)
         limits = measure_limits(server)
+        os.sync()  # what they wrote is not to be flushed at the expense of the first case
         say(f"limits: {', '.join(f'{k} {v:,.0f}' for k, v in flat(limits))}")
         lines = [measure(case, options.best_of, folder, server, limits) for case in chosen]
     report = {"machine": machine(), "limits": limits, "results": lines}
