@@ -112,17 +112,16 @@ class Session:
             del self.runs[next(iter(self.runs))]
 
     def run_ended(self, run_id: str) -> None:
-        """Let the worker let go of what a run left behind, if it understands that."""
-        if run_id not in self.runs:
-            return
-        self.runs[run_id] = True
-        if self.connected:
-            self._release()
+        """Let the worker let go of what a run left behind, if it understands that; now, or when it
+        is back."""
+        if run_id in self.runs:
+            self.runs[run_id] = True
+            if self.connected:
+                self._release(run_id)
 
-    def _release(self) -> None:
-        for run_id in [run_id for run_id, ended in self.runs.items() if ended]:
-            del self.runs[run_id]
-            self.send(m.ReleaseResources(scope=run_id, reason="the run has ended"))
+    def _release(self, run_id: str) -> None:
+        del self.runs[run_id]
+        self.send(m.ReleaseResources(scope=run_id, reason="the run has ended"))
 
     # Sending
 
@@ -322,7 +321,8 @@ class Session:
             if held.stopped:
                 # Nobody could tell it at the time.
                 self._tell_stop(held)
-        self._release()
+        for run_id in [run_id for run_id, ended in self.runs.items() if ended]:
+            self._release(run_id)
         self.spawn(self.reports.quietly(self.plane.renew([self])))
         self.spawn(self.reports.quietly(self.plane.note(self)))
         self.ask()
