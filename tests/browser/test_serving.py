@@ -99,6 +99,13 @@ def test_a_server_with_tokens_asks_for_one(context: BrowserContext, tmp_path: Pa
         kept = page.evaluate("[localStorage.length, sessionStorage.getItem('windlass.token')]")
         assert kept[1] == "open-sesame"
         page.goto(f"{server.url}/settings")
+        page.get_by_label("Name").fill("crawlers")
+        page.get_by_label("Role").select_option("worker")
+        page.get_by_label("Only for worker").fill("crawler-*")
+        page.get_by_role("button", name="Make a token").click()
+        expect(page.get_by_role("listitem").filter(has_text="crawlers")).to_contain_text(
+            "worker crawler-*"
+        )
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_label("Token")).to_be_visible()
 

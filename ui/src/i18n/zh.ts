@@ -104,6 +104,7 @@ export const zh = {
   made: '已创建',
   Main: '主导航',
   'Make a token': '创建令牌',
+  'Only for worker': '仅限工作进程',
   Map: '缩略图',
   'More parameters (JSON object)': '更多参数（JSON 对象）',
   Name: '名称',

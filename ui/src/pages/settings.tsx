@@ -99,10 +99,12 @@ function Tokens({ roles }: { roles: string[] }) {
   const tokens = useQuery(tokensQuery)
   const [name, setName] = useState('')
   const [role, setRole] = useState('viewer')
+  const [workers, setWorkers] = useState('')
   const [made, setMade] = useState('')
   if (tokens.error instanceof ApiError && tokens.error.status === 403) return null
   const create = async () => {
-    const done = await act(call<{ token: string }>('tokens', { body: { name, role } }), t('Token made'), 'tokens')
+    const body = role === 'worker' ? { name, role, workers } : { name, role }
+    const done = await act(call<{ token: string }>('tokens', { body }), t('Token made'), 'tokens')
     if (!done) return
     setMade(done.token)
     setName('')
@@ -130,6 +132,13 @@ function Tokens({ roles }: { roles: string[] }) {
             </select>
           )}
         </Field>
+        {role === 'worker' && (
+          <Field label={t('Only for worker')}>
+            {(id) => (
+              <Input id={id} placeholder="crawler-*" value={workers} onChange={(event) => setWorkers(event.target.value)} />
+            )}
+          </Field>
+        )}
         <div className="mb-3">
           <Button type="submit" look="main">
             {t('Make a token')}
