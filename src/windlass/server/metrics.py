@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from windlass.engine.engine import Engine
+from windlass.protocol.exposition import label
 from windlass.server.routes import Route
 
 
@@ -29,10 +30,10 @@ class Metrics:
             lines.append(f'windlass_runs{{state="{row["state"]}"}} {row["n"]}')
         family("windlass_queue_tasks", "gauge", "Tasks ready and not claimed, by queue.")
         for row in await engine.store.query("count_queues"):
-            lines.append(f'windlass_queue_tasks{{queue="{_label(row["queue"])}"}} {row["n"]}')
+            lines.append(f'windlass_queue_tasks{{queue="{label(row["queue"])}"}} {row["n"]}')
         family("windlass_attempts_held", "gauge", "Live attempts by worker.")
         for row in await engine.store.query("count_held"):
-            worker = _label(row["worker_id"])
+            worker = label(row["worker_id"])
             lines.append(f'windlass_attempts_held{{worker="{worker}"}} {row["n"]}')
         family("windlass_events_total", "counter", "Events committed by this process, by type.")
         for kind, count in sorted(engine.feed.counts.items()):
@@ -41,14 +42,10 @@ class Metrics:
         lines.append(f"windlass_passes_total {engine.advance.passes}")
         family("windlass_http_requests_total", "counter", "Requests by route and status.")
         for (method, path, status), count in sorted(self._requests.items()):
-            labels = f'method="{method}",path="{_label(path)}",status="{status}"'
+            labels = f'method="{method}",path="{label(path)}",status="{status}"'
             lines.append(f"windlass_http_requests_total{{{labels}}} {count}")
         family("windlass_http_seconds_total", "counter", "Time spent on requests by route.")
         for (method, path), seconds in sorted(self._seconds.items()):
-            labels = f'method="{method}",path="{_label(path)}"'
+            labels = f'method="{method}",path="{label(path)}"'
             lines.append(f"windlass_http_seconds_total{{{labels}}} {seconds:.6f}")
         return "\n".join(lines) + "\n"
-
-
-def _label(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

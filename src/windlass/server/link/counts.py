@@ -1,32 +1,8 @@
 """What the link plane counts, under the names its operators know."""
 
-from bisect import bisect_left
 from collections import Counter, defaultdict
 
-_BOUNDS_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 60_000)
-
-
-class Histogram:
-    """How often something took how long."""
-
-    def __init__(self) -> None:
-        self.counts = [0] * (len(_BOUNDS_MS) + 1)
-        self.sum = 0.0
-
-    def add(self, ms: float) -> None:
-        self.counts[bisect_left(_BOUNDS_MS, ms)] += 1
-        self.sum += ms
-
-    def lines(self, name: str, labels: str) -> list[str]:
-        found: list[str] = []
-        total = 0
-        comma = "," if labels else ""
-        for bound, count in zip((*_BOUNDS_MS, "+Inf"), self.counts, strict=True):
-            total += count
-            found.append(f'{name}_bucket{{{labels}{comma}le="{bound}"}} {total}')
-        found.append(f"{name}_sum{{{labels}}} {self.sum:.3f}")
-        found.append(f"{name}_count{{{labels}}} {total}")
-        return found
+from windlass.protocol.exposition import Histogram, label
 
 
 class Counts:
@@ -74,7 +50,3 @@ class Counts:
         found.append("# TYPE pkg_install_latency_ms histogram")
         found += self.install_ms.lines("pkg_install_latency_ms", tenant)
         return found
-
-
-def label(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 PAUSE_S = 1.0
 """Between two looks that queued tasks gave rise to."""
+FORGET_S = 3600.0
+"""An installation nobody has told the end of by then is not counted."""
 RETRY_S = 60.0
 """How long a worker that was sent a package, or failed to install it, is not asked again."""
 
@@ -61,7 +63,8 @@ class Installs:
         """Have every package installed that tasks wait for and no live worker has, or not the one
         they belong to."""
         async with self._looking:
-            self._looked_at = self._plane.clock()
+            self._looked_at = now = self._plane.clock()
+            self._asked = {key: at for key, at in self._asked.items() if now - at < FORGET_S}
             names = await self._plane.engine.store.query("queue_names")
             wanted: set[tuple[str, str]] = set()
             for row in names:

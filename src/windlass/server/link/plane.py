@@ -260,6 +260,7 @@ class LinkPlane:
     def _forget(self, session: Session) -> None:
         if self.sessions.get(session.worker_id) is session:
             del self.sessions[session.worker_id]
+            self.counts.heartbeats_missed.pop(session.worker_id, None)
         self._by_id.pop(session.id, None)
 
     async def _say_gone(self, session: Session) -> None:
