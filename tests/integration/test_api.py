@@ -242,6 +242,14 @@ def test_status_and_results_show_together(served: Served) -> None:
             assert run["shared"] == {}
 
 
+def test_runs_of_flows_are_in_the_list_anybody_asks_for(served: Served) -> None:
+    served.push("plain", {"start": "a", "nodes": {"a": {"kind": "approval"}}, "edges": []})
+    run_id = served.start("plain")
+    headers = {"Accept": "*/*"}
+    listed = served.http.get("/api/v1/runs", headers=headers, params={"limit": 200}).json()
+    assert run_id in [item["runId"] for item in listed["items"]]
+
+
 def test_a_token_can_be_bound_to_one_worker(served: Served) -> None:
     body = {"name": "one", "role": "worker", "workers": "one"}
     made = served.http.post("/api/v1/tokens", json=body).json()

@@ -43,9 +43,9 @@ def wants_list(request: Request) -> bool:
 
 
 async def list_runs(request: Request) -> Response:
-    """Workflow runs, oldest first, by `status` and `clientId`."""
+    """Runs, oldest first, by `status` and `clientId`. Those of flows have no definition's hash."""
     query = request.query_params
-    where = [Cond("tags", "like", '%"definitionHash"%')]
+    where: list[Cond] = []
     if status := query.get("status"):
         states = tuple(str(state) for state, name in RUN_STATUS.items() if name == status)
         if not states:
@@ -53,13 +53,12 @@ async def list_runs(request: Request) -> Response:
             raise BadRequest(f'no status "{status}"; there are {known}')
         where.append(Cond("state", "in", states))
     client_id = query.get("clientId")
+    if client_id is not None:
+        where.append(Cond("tags", "like", '%"clientId"%'))
     rows, next_ = await fetch_filtered(
         request,
         Run,
-        lambda run: (
-            is_workflow_run(run)
-            and (client_id is None or tags_of(run).get("clientId") == client_id)
-        ),
+        lambda run: client_id is None or tags_of(run).get("clientId") == client_id,
         where,
         descending=False,
         size_max=PAGE_MAX,
