@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Worker
+from windlass.model.values import is_object
 from windlass.ports.store import Cond
 
 LIVE = ("online", "draining")
@@ -183,6 +185,12 @@ async def live_workers(
         where.append(Cond("transport", "=", transport))
     rows = await engine.store.page(Worker, where, limit=10_000)
     return sorted(rows, key=lambda worker: (worker.load, worker.id))
+
+
+def meta_of(worker: Worker) -> dict[str, Any]:
+    """What a worker said of itself."""
+    found = msgspec.json.decode(worker.meta)
+    return found if is_object(found) else {}
 
 
 def services_of(worker: Worker) -> list[str]:

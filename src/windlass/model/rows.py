@@ -240,6 +240,7 @@ class Idempotency(Row, frozen=True, kw_only=True):
     KEY = ("key",)
     key: str
     run_id: str
+    """What was made under it: a run, or a command or version."""
     request_hash: str
     created_at: int
 

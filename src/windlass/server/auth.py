@@ -159,6 +159,11 @@ class Auth:
         self._known.pop(gone.hash, None)
 
 
+def auth_of(request: Request) -> Auth:
+    auth: Auth = request.app.state.auth
+    return auth
+
+
 def bearer(request: Request) -> str:
     """The token a request shows."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")

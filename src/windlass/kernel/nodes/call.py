@@ -176,7 +176,7 @@ def move_on(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failu
     columns = {"moves": moves, "avoid": attempt.worker_id, "queue": queue}
     pause = node.retry.move_wait_ms
     if bound is None and failure.kind == "unreachable":
-        pause = unreachable_pause_ms(moves)
+        pause = max(pause, unreachable_pause_ms(moves))
     requeue(turn, task, pause, columns)
 
 

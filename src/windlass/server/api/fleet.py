@@ -40,7 +40,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
     def fits(self, engine: Engine, row: Worker) -> bool:
         state = workers.state_of(engine, row)
-        meta = meta_of(row)
+        meta = workers.meta_of(row)
         age_ms = engine.store.now() - row.seen_at
         return (
             self.state in (None, state)
@@ -139,7 +139,7 @@ async def get_worker(request: Request) -> Response:
 
 
 def worker_view(engine: Engine, row: Worker, held: int) -> WorkerView:
-    meta = meta_of(row)
+    meta = workers.meta_of(row)
     state = workers.state_of(engine, row)
     services = msgspec.json.decode(row.services, type=list[str])
     capabilities, beat = meta.get("capabilities"), meta.get("heartbeat")
@@ -181,11 +181,6 @@ def is_connected(row: Worker, state: str) -> bool:
 def is_registered(state: str) -> bool:
     """Whether it is still counted on: one that is gone for good registers anew."""
     return state != "offline"
-
-
-def meta_of(row: Worker) -> dict[str, Any]:
-    found = msgspec.json.decode(row.meta)
-    return found if is_object(found) else {}
 
 
 def packages_of(meta: dict[str, Any]) -> list[WorkerPackage]:

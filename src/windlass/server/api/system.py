@@ -16,15 +16,10 @@ from windlass.protocol.api import (
 )
 from windlass.server.api.flows import engine_of
 from windlass.server.audit import note
-from windlass.server.auth import ROLES, Auth
+from windlass.server.auth import ROLES, auth_of
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
-
-
-def auth_of(request: Request) -> Auth:
-    auth: Auth = request.app.state.auth
-    return auth
 
 
 async def create_token(request: Request) -> Response:

@@ -21,18 +21,13 @@ from windlass.protocol.users_api import (
 from windlass.server.api.fleet import truth
 from windlass.server.api.flows import engine_of, like
 from windlass.server.audit import note, note_as
-from windlass.server.auth import Auth, bearer
+from windlass.server.auth import auth_of, bearer
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_filtered
 from windlass.server.routes import Route, who
 from windlass.server.tries import Tries
 
 PAGE_MAX = 200
-
-
-def auth_of(request: Request) -> Auth:
-    auth: Auth = request.app.state.auth
-    return auth
 
 
 async def login(request: Request) -> Response:

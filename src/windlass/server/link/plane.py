@@ -109,7 +109,7 @@ class LinkPlane:
         rows: Sequence[dict[str, Any]],
     ) -> list[Held]:
         """Attempts the worker held before. Another process under its name has none of them."""
-        before = meta_of(known.meta).get("instanceId") if known is not None else None
+        before = workers.meta_of(known).get("instanceId") if known is not None else None
         instance = old.instance if old is not None else before
         now = self.clock()
         found: dict[str, Held] = {}
@@ -255,7 +255,7 @@ class LinkPlane:
         session = self.sessions.get(worker.id)
         if session is None or session.connected:
             return False
-        return meta_of(worker.meta).get("sessionId") in (None, session.id)
+        return workers.meta_of(worker).get("sessionId") in (None, session.id)
 
     def _forget(self, session: Session) -> None:
         if self.sessions.get(session.worker_id) is session:
@@ -268,7 +268,7 @@ class LinkPlane:
         known = await workers.get_worker(self.engine, session.worker_id)
         if session.connected:
             return
-        if known is not None and meta_of(known.meta).get("sessionId") in (None, session.id):
+        if known is not None and workers.meta_of(known).get("sessionId") in (None, session.id):
             await workers.leave(self.engine, session.worker_id)
         session.given_up = True
         if session.wake is not None:
@@ -348,10 +348,6 @@ def worker_meta(session: Session) -> dict[str, Any]:
         "version": session.link.handshake.worker.version if session.link.handshake else "",
         "hostname": session.link.handshake.worker.hostname if session.link.handshake else "",
     }
-
-
-def meta_of(text: str) -> dict[str, Any]:
-    return msgspec.json.decode(text, type=dict[str, Any])
 
 
 def _clock() -> Callable[[], float]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.protocol.link import codes
 from windlass.protocol.packages.errors import PackageError
 from windlass.worker.adapters.host.frames import TooLarge
 from windlass.worker.adapters.messages import (
@@ -39,10 +40,6 @@ from windlass.worker.resources.registry import Resources
 
 log = logging.getLogger(__name__)
 
-FAILURE = "E.RUNNER.FAILURE"
-CANCELLED = "E.RUNNER.CANCELLED"
-TIMEOUT = "E.TIMEOUT"
-UNAVAILABLE = "E.DISPATCH.UNAVAILABLE"
 _EMPTY = msgspec.Raw(b"{}")
 
 Tell = Callable[[dict[str, Any]], None]
@@ -122,7 +119,7 @@ class Hosted:
         try:
             process.send(msgspec.structs.replace(call, id=pending.id))
         except TooLarge as error:
-            return ended("FAILED", FAILURE, f"the parameters are too large: {error}")
+            return ended("FAILED", codes.RUNNER_FAILURE, f"the parameters are too large: {error}")
         self._pending[pending.id] = pending
         timer = None
         if timeout_ms > 0:
@@ -144,7 +141,9 @@ class Hosted:
             return
         pending.stop = reason
         if pending in self._waiting:
-            pending.end(ended("CANCELLED", CANCELLED, "cancelled before its host was there"))
+            pending.end(
+                ended("CANCELLED", codes.RUNNER_CANCELLED, "cancelled before its host was there")
+            )
         if pending.id not in self._pending:
             return
         if self._process is not None:
@@ -269,7 +268,7 @@ class Hosted:
         name = "@".join(self.place.key)
         log.warning("task %s of %s does not stop; going on without it", pending.task_id, name)
         text = "the handler did not stop when it was told to"
-        pending.end(ended("CANCELLED", CANCELLED, text, {"abandoned": True}))
+        pending.end(ended("CANCELLED", codes.RUNNER_CANCELLED, text, {"abandoned": True}))
         self._end_if_stuck()
 
     def _end_if_stuck(self) -> None:
@@ -298,7 +297,7 @@ class Hosted:
         log.warning("the host of %s ended with %d calls in it", name, count)
         reason = f"the process that ran {name} ended while the task was in it"
         if count == 1:
-            self._lose(reason, ended("FAILED", FAILURE, reason))
+            self._lose(reason, ended("FAILED", codes.RUNNER_FAILURE, reason))
         else:
             self._lose(f"{reason} beside others")
 
@@ -306,7 +305,7 @@ class Hosted:
         gone, self._pending = list(self._pending.values()), {}
         for pending in gone:
             if pending.stop is not None:
-                pending.end(ended("CANCELLED", CANCELLED, "the handler was cancelled"))
+                pending.end(ended("CANCELLED", codes.RUNNER_CANCELLED, "the handler was cancelled"))
             else:
                 pending.end(done or lost(reason))
         self._idle.set()
@@ -325,5 +324,5 @@ def ended(status: str, code: str, message: str, details: dict[str, Any] | None =
 
 def lost(reason: str) -> Lost:
     """The end of a call whose host is not there, for no fault of the call."""
-    error = Fault(code=UNAVAILABLE, message=reason)
+    error = Fault(code=codes.DISPATCH_UNAVAILABLE, message=reason)
     return Lost(id=0, status="FAILED", result=_EMPTY, error=error)

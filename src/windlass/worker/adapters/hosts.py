@@ -9,11 +9,9 @@ from typing import Any
 import msgspec
 
 from windlass.model.values import DEPTH_MAX, depth_of
+from windlass.protocol.link import codes
 from windlass.protocol.packages.errors import PackageError
 from windlass.worker.adapters.hosted import (
-    CANCELLED,
-    FAILURE,
-    TIMEOUT,
     Hosted,
     Pending,
     Stop,
@@ -139,7 +137,9 @@ class Hosts:
             text = f'no handler "{invocation.node_type}" of {name}@{version} on this worker'
             return ended("FAILED", UNKNOWN, text)
         if depth_of(bytes(invocation.parameters)) > DEPTH_MAX:
-            return ended("FAILED", FAILURE, f"the parameters are nested deeper than {DEPTH_MAX}")
+            return ended(
+                "FAILED", codes.RUNNER_FAILURE, f"the parameters are nested deeper than {DEPTH_MAX}"
+            )
         try:
             wanted = [*invocation.resource_refs, *refs_in(invocation.parameters)]
             with leased(self.resources, wanted) as handles:
@@ -158,7 +158,9 @@ class Hosts:
         done = await hosted.run(pending, call, timeout_ms)
         if pending.stop is Stop.TIMEOUT and done.status == "CANCELLED":
             details = done.error.details if done.error is not None else None
-            return ended("FAILED", TIMEOUT, f"the task ran out of its {timeout_ms} ms", details)
+            return ended(
+                "FAILED", codes.TIMEOUT, f"the task ran out of its {timeout_ms} ms", details
+            )
         return done
 
     async def _outcome(self, invocation: Invocation, done: Done) -> Outcome:
@@ -226,5 +228,5 @@ def _error_of(done: Done) -> Fault | None:
     """Whatever did not go well says why, even if its handler did not."""
     if done.error is not None or done.status in ("SUCCEEDED", "SKIPPED"):
         return done.error
-    code = CANCELLED if done.status == "CANCELLED" else FAILURE
+    code = codes.RUNNER_CANCELLED if done.status == "CANCELLED" else codes.RUNNER_FAILURE
     return Fault(code=code, message=f"the handler reported {done.status} and no reason")

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
+from windlass.protocol.link import codes
 from windlass.protocol.packages.errors import FAILED, PackageError
 from windlass.worker.adapters import host
 from windlass.worker.adapters.host.frames import TooLarge, Unpacker, framed
@@ -46,7 +47,7 @@ def _unreadable(body: bytes, error: Exception) -> Done | None:
     found = _END.match(body)
     if found is None:
         return None
-    fault = Fault(code="E.RUNNER.FAILURE", message=f"the outcome cannot be read: {error}")
+    fault = Fault(code=codes.RUNNER_FAILURE, message=f"the outcome cannot be read: {error}")
     return Done(id=int(found[1]), status="FAILED", result=msgspec.Raw(b"{}"), error=fault)
 
 

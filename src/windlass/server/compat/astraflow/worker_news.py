@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 
 from windlass.engine.engine import Engine
-from windlass.engine.workers import LIVE, state_of
+from windlass.engine.workers import LIVE, meta_of, state_of
 from windlass.model.rows import Worker
 from windlass.model.times import iso
 from windlass.model.values import is_object
 from windlass.protocol.link import messages as m
-from windlass.server.api.fleet import camel_heartbeat, meta_of, packages_of
+from windlass.server.api.fleet import camel_heartbeat, packages_of
 from windlass.server.commands import CommandNews
 
 Told = tuple[str, str, dict[str, Any]]
