@@ -215,13 +215,13 @@ async def test_named_queries(store: Store) -> None:
     assert {row["state"]: row["n"] for row in runs} == {"running": 1, "failed": 1}
     assert await store.query("count_queues") == [{"queue": "pull:q", "n": 2, "oldest": 5}]
     assert await store.query("count_held") == [{"worker_id": "w", "n": 2}]
-    assert await store.query("next_due") == [{"due_at": 22}]
+    assert await store.query("next_due", now=0) == [{"due_at": 22}]
     assert await store.query("flow_versions", flow_ids=["f", "g"]) == [
         {"flow_id": "f", "n": 2, "latest": 3}
     ]
-    expired = await store.query("expired_leases", now=45, count_max=10)
+    expired = await store.query("expired_leases", now=45, count_max=10, passed_over=0)
     assert expired == [{"id": f"{RUN}~d.4@1", "lease_until": 40}]
-    assert len(await store.query("expired_leases", now=99, count_max=1)) == 1
+    assert len(await store.query("expired_leases", now=99, count_max=1, passed_over=0)) == 1
 
 
 async def test_the_target_of_a_run_is_found_by_id_or_newest_name(store: Store) -> None:
@@ -255,7 +255,7 @@ async def test_the_target_of_a_run_is_found_by_id_or_newest_name(store: Store) -
 
 
 async def test_queries_on_an_empty_database(store: Store) -> None:
-    assert await store.query("next_due") == [{"due_at": None}]
+    assert await store.query("next_due", now=0) == [{"due_at": None}]
     assert await store.query("count_runs") == await store.query("count_queues") == []
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from windlass.engine import advance, demand, runs, workspace
+from windlass.engine import advance, demand, passes, runs, workspace
 from windlass.engine.loops import leases, strays, timers
 from windlass.kernel import cancel, decide, routing, scopes, turn, visits
 from windlass.kernel.events import AttemptSucceeded, Claim, TimerFired
@@ -253,7 +253,7 @@ def duplicate_start(patch: Patch) -> None:
 
 @fault("rows in memory are kept although another process was faster")
 def stale_cache_after_raced(patch: Patch) -> None:
-    patch.setattr(advance.Pass, "undo", lambda self: None)
+    patch.setattr(passes.Pass, "undo", lambda self: None)
 
 
 @fault("a branch whose turn it is is counted as released and stays where it is")

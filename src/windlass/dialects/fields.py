@@ -22,6 +22,10 @@ WHOLE_MAX = 2**53 - 1
 """The largest whole number every JSON reader gets right, and more milliseconds than we need."""
 
 
+NAME_CHARS_MAX = 200
+NAME_BYTES_MAX = 600
+"""Names become parts of index entries, of which PostgreSQL takes no more than 2,700 bytes."""
+
 LISTED_MAX = 1000
 """Problems listed one by one; a text that is no flow at all must not become a book of them."""
 
@@ -117,6 +121,17 @@ class Fields:
         if isinstance(value, str):
             return value
         return self._default(name, "text", "")
+
+    def name(self, name: str) -> str:
+        """A text that becomes part of a key of ours, in whatever database there is."""
+        word = self.text(name)
+        self.check_name(word, self.at(name))
+        return word
+
+    def check_name(self, word: str, where: str) -> None:
+        if len(word) > NAME_CHARS_MAX or len(word.encode()) > NAME_BYTES_MAX:
+            reason = f"a name of {len(word)} characters is too long"
+            self.problems.add(where, reason, f"at most {NAME_CHARS_MAX} characters")
 
     def one_of(self, name: str, allowed: Collection[str]) -> str:
         """A word out of a few; empty if it is absent or none of them."""

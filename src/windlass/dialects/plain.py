@@ -19,7 +19,7 @@ class Limits:
     chars_max: int = 4 * 1024 * 1024
     depth_max: int = 200
     """Levels of lists and objects; a subflow costs three of them."""
-    values_max: int = 500_000
+    values_max: int = 200_000
     """Values after YAML aliases are followed, so a small text cannot unfold into a huge graph."""
     nodes_max: int = 10_000
     """Nodes of the graph, with those of subflows and branches."""

@@ -13,29 +13,40 @@ knows whether the commit happened: the pass looks for one of its own events befo
 
 import asyncio
 import logging
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from windlass.engine.demand import Demand, Demands
 from windlass.engine.graphs import Graphs
-from windlass.engine.jobs import AnyJob, ClaimJob, Job, StartJob, WriteJob
-from windlass.engine.loading import load
-from windlass.engine.workspace import Batch, RunView, Workspace
-from windlass.kernel.decide import NOTHING
-from windlass.kernel.events import AttemptFailed
-from windlass.kernel.turn import Decision, Limits
-from windlass.kernel.view import Missing, Need
-from windlass.model.errors import Conflict, Unavailable, WindlassError
-from windlass.model.rows import Event, Failure, Idempotency, Row, Run, Task
-from windlass.model.states import TaskState
-from windlass.ports.store import Raced, Session, Store, Writes
+from windlass.engine.jobs import AnyJob, ClaimJob, Job
+from windlass.engine.passes import Pass, Shared
+from windlass.engine.workspace import Workspace
+from windlass.kernel.events import (
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    Claim,
+    LeaseExpired,
+    TimerFired,
+)
+from windlass.kernel.turn import Limits
+from windlass.model.errors import Unavailable
+from windlass.model.rows import Event, Failure, Row
+from windlass.ports.store import Raced, Store, Writes
 
 log = logging.getLogger(__name__)
 
-_ROUNDS_MAX = 10_000
-"""Every round reads something new, so this bounds only a mistake of ours."""
+_INSIDE = (
+    AttemptStarted,
+    AttemptSucceeded,
+    AttemptFailed,
+    Claim,
+    LeaseExpired,
+    TimerFired,
+)
+"""Events nobody could mend and send again: a run that cannot take one of them cannot go on."""
 
 
 class Advance:
@@ -51,16 +62,17 @@ class Advance:
         outage_s: float = 30.0,
     ) -> None:
         self.store = store
-        self.graphs = graphs
-        self.limits = limits or Limits()
         self.demands = Demands()
+        self.workspace = Workspace()
+        self._shared = Shared(
+            store, graphs, limits or Limits(), self.demands, self.workspace, batch_max
+        )
         self.listeners: list[Callable[[Writes], None]] = []
         self.on_unserved: list[Callable[[set[str]], None]] = []
         """Told of queues that were given tasks nobody in this process waits for."""
         self.passes = 0
         self.batch_max = batch_max
         self._outage_s = outage_s
-        self._workspace = Workspace()
         self._jobs: deque[AnyJob] = deque()
         self._wake = asyncio.Event()
 
@@ -136,7 +148,18 @@ class Advance:
                     # Rows read while another process moved the run may contradict each other.
                     if last:
                         log.exception("a job failed")
-                        self._refuse([job], error)
+                        await self._give_up(job, error)
+
+    async def _give_up(self, job: AnyJob, error: Exception) -> None:
+        """A job failed each time, under locks. If its event would only come back, its run ends."""
+        if isinstance(job, Job) and isinstance(job.event, _INSIDE):
+            job.break_run(error)
+            try:
+                await self._commit([job], locked=True, claiming=False)
+                return
+            except Exception:
+                log.exception("run %s cannot be ended either", job.run_id)
+        self._refuse([job], error)
 
     def _refuse(self, jobs: Sequence[AnyJob], error: Exception) -> None:
         for job in jobs:
@@ -147,7 +170,7 @@ class Advance:
 
     async def _commit(self, jobs: Sequence[AnyJob], *, locked: bool, claiming: bool = True) -> None:
         self.passes += 1
-        work = Pass(self, locked)
+        work = Pass(self._shared, locked)
         try:
             async with self.store.session() as session:
                 work.session = session
@@ -164,7 +187,7 @@ class Advance:
         except BaseException:
             work.undo()
             raise
-        self._workspace.settle(list(work.touched))
+        self.workspace.settle(list(work.touched))
         self._answer([*jobs, *work.claims], work)
 
     async def _was_committed(self, writes: Writes) -> bool:
@@ -185,7 +208,7 @@ class Advance:
                     return False
                 await asyncio.sleep(error.retry_after_s)
 
-    def _tell(self, work: "Pass") -> None:
+    def _tell(self, work: Pass) -> None:
         """Tell listeners. One that fails must not have the jobs done again: they are committed."""
         told = [partial(listener, work.batch.writes) for listener in self.listeners]
         if work.unserved:
@@ -196,7 +219,7 @@ class Advance:
             except Exception:
                 log.exception("a listener failed; what it was told stands")
 
-    def _answer(self, jobs: Sequence[AnyJob], work: "Pass") -> None:
+    def _answer(self, jobs: Sequence[AnyJob], work: Pass) -> None:
         self._tell(work)
         for job in jobs:
             if isinstance(job, ClaimJob):
@@ -215,173 +238,6 @@ class Advance:
                     # It was withdrawn while this pass was being committed.
                     for assignment in demand.given:
                         self.give_back(assignment.attempt_id)
-
-    @property
-    def workspace(self) -> Workspace:
-        return self._workspace
-
-
-class Pass:
-    """The state of one pass: views it touched, writes it gathered, claims it made."""
-
-    session: Session
-
-    def __init__(self, advance: Advance, locked: bool) -> None:
-        self.advance = advance
-        self.locked = locked
-        self.batch = Batch()
-        self.touched: set[str] = set()
-        self.claims: list[ClaimJob] = []
-        self.unserved: set[str] = set()
-        """Queues it leaves tasks in that nobody here waits for."""
-        self.now = advance.store.now()
-
-    def undo(self) -> None:
-        """Forget every row this pass was built on, and take back what it gave."""
-        for run_id in self.touched:
-            self.advance.workspace.forget(run_id)
-        for job in self.claims:
-            job.demand.given.clear()
-        self.advance.demands.anything()
-
-    def notices(self) -> list[str]:
-        """Queues other processes should look into: those where this pass leaves tasks."""
-        queues = {task.queue for task in self.ready() if task.queue}
-        return [f"queue {queue}" for queue in sorted(queues)]
-
-    def ready(self) -> list[Task]:
-        """Tasks this pass leaves queued."""
-        writes = self.batch.writes
-        return [
-            task
-            for rows in (writes.made.get(Task, {}), writes.changed.get(Task, {}))
-            for task in cast("dict[str, Task]", rows).values()
-            if task.state is TaskState.QUEUED
-        ]
-
-    async def decide_all(self, jobs: Sequence[AnyJob]) -> None:
-        """Decide every job in order; when rows are missing, read them all at once and go on."""
-        pending = list(jobs)
-        if self.locked:
-            runs = sorted({job.run_id for job in jobs if isinstance(job, Job)})
-            if runs:
-                await self.session.lock_runs(runs)
-        for _ in range(_ROUNDS_MAX):
-            needs: list[tuple[RunView, Need]] = []
-            blocked: set[str] = set()
-            again: list[AnyJob] = []
-            for job in pending:
-                if isinstance(job, WriteJob):
-                    self.batch.add(Decision(dict(job.made), dict(job.changed)), None)
-                elif job.run_id in blocked:
-                    again.append(job)
-                elif (missing := self._decide(job)) is not None:
-                    needs += missing
-                    blocked.add(job.run_id)
-                    again.append(job)
-            if not again:
-                return
-            await load(self.session, self.advance.graphs, needs)
-            pending = again
-        raise AssertionError("a decision kept asking for more rows")
-
-    def _decide(self, job: Job | StartJob) -> list[tuple[RunView, Need]] | None:
-        """Decide one job; returns what has to be read first, or None when it is decided."""
-        view = self.advance.workspace.view(job.run_id)
-        self.touched.add(job.run_id)
-        try:
-            decision = self._ask(job, view)
-        except Missing as missing:
-            needs = [*self._first_needs(job, view, missing.need), *missing.also]
-            return [(view, need) for need in needs]
-        except WindlassError as error:
-            if self._reread(job, view):
-                return self._decide(job)
-            job.outcome = error
-            return None
-        except Exception as error:
-            if not isinstance(job, ClaimJob):
-                raise
-            log.exception("task %s cannot be claimed", job.run_id)
-            job.outcome = WindlassError(f"cannot be claimed: {error!r}")
-            return None
-        if decision is NOTHING and self._reread(job, view):
-            return self._decide(job)
-        job.outcome = decision.answer
-        if decision.made or decision.changed or decision.removed:
-            self.batch.add(decision, view)
-            view.apply(decision)
-        if isinstance(job, ClaimJob) and decision.answer is not None:
-            job.demand.given.append(decision.answer)
-        return None
-
-    def _ask(self, job: Job | StartJob, view: RunView) -> Decision:
-        limits = self.advance.limits
-        if isinstance(job, StartJob):
-            if view.run is not None:
-                # The commit of an earlier try did happen after all.
-                return Decision(answer=job.run_id)
-            if job.key is not None and job.key.key in self.batch.writes.made.get(Idempotency, ()):
-                raise Conflict(f'key "{job.key.key}" starts another run at this very moment')
-            view.whole = True
-            return job.decide(view, self.now, limits)
-        run = view.get(Run, job.run_id)
-        if run is None:
-            # The kernel words the refusal; it reads no graph for a run that is not there.
-            return job.decide(self.advance.graphs.none, view, self.now, limits)
-        graph = self.advance.graphs.get(run.version_id)
-        if graph is None:
-            broken = self.advance.graphs.broken(run.version_id)
-            raise broken or Missing(Need("graph", run.version_id))
-        return job.decide(graph, view, self.now, limits)
-
-    def _first_needs(self, job: Job | StartJob, view: RunView, need: Need) -> list[Need]:
-        """What is missing and, for a run not in memory, what the event will ask for next."""
-        if isinstance(job, Job) and need.what == "runs":
-            return [need, *(n for n in job.needs() if n != need)]
-        return [need]
-
-    def _reread(self, job: Job | StartJob, view: RunView) -> bool:
-        """A refusal from rows kept in memory may be wrong: forget them and look, once."""
-        if view.fresh or job.run_id in self.batch.writes.seqs:
-            return False
-        self.advance.workspace.forget(job.run_id)
-        return True
-
-    # Claims
-
-    async def claim_all(self) -> None:
-        """Give waiting demand what is queued, in the database or by this very pass."""
-        demands = self.advance.demands
-        ready = self.ready()
-        counts = Counter(task.queue or "" for task in ready)
-        wants = demands.backlog(self.advance.batch_max, counts)
-        if wants:
-            found = await self.session.queued(wants)
-            demands.looked(wants, found)
-            await self._claim(found, stored=True)
-        left = await self._claim(ready, stored=False)
-        queues = {task.queue or "" for task in left}
-        demands.filled(queues)
-        self.unserved = {queue for queue in queues if not demands.serves(queue)}
-
-    async def _claim(self, tasks: Sequence[Task], *, stored: bool) -> list[Task]:
-        matches = self.advance.demands.match(tasks)
-        jobs: list[ClaimJob] = []
-        for demand, task in matches.pairs:
-            job = ClaimJob(demand.claim(task), demand)
-            if stored:
-                # Touched from here on: if the pass fails now, this row must be forgotten with it.
-                self.touched.add(job.run_id)
-                self.advance.workspace.view(job.run_id).give(Task, [task.id], [task])
-            jobs.append(job)
-        self.claims += jobs
-        await self.decide_all(jobs)
-        for job, (_, task) in zip(jobs, matches.pairs, strict=True):
-            if isinstance(job.outcome, WindlassError):
-                log.warning("task %s cannot be claimed: %s", task.id, job.outcome)
-                self.advance.demands.shun(task)
-        return matches.left
 
 
 def rows_of(*rows: Row) -> dict[type[Row], dict[Any, Row]]:

@@ -5,14 +5,18 @@ import hmac
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
+import msgspec
+
 from windlass.engine.demand import Demand
 from windlass.engine.engine import Engine
 from windlass.kernel.events import AttemptFailed, AttemptStarted, AttemptSucceeded
 from windlass.model.assignment import Assignment
-from windlass.model.errors import StaleLease
+from windlass.model.errors import BadRequest, StaleLease
 from windlass.model.rows import Failure, Json
+from windlass.model.values import readable
 
 _LOG_CHARS_MAX = 1_000_000
+_MESSAGE_CHARS_MAX = 100_000
 
 
 class Attempts:
@@ -67,13 +71,28 @@ class Attempts:
         await self._engine.submit(AttemptStarted(attempt_id))
 
     async def succeeded(
-        self, attempt_id: str, output: Json, log: str | None = None, *, skipped: bool = False
+        self,
+        attempt_id: str,
+        output: Json | msgspec.Raw,
+        log: str | None = None,
+        *,
+        skipped: bool = False,
     ) -> str:
-        event = AttemptSucceeded(attempt_id, output, storable(log), skipped)
-        answer: str = await self._engine.submit(event)
+        """Hand in a result. One that cannot be read or kept fails the attempt for good, and is
+        then refused: the next time it would be no different."""
+        try:
+            text = readable(output, "the result")
+            event = AttemptSucceeded(attempt_id, text, storable(log), skipped)
+            answer: str = await self._engine.submit(event)
+        except BadRequest as error:
+            await self.failed(attempt_id, Failure("fatal", str(error)), log)
+            raise
         return answer
 
     async def failed(self, attempt_id: str, failure: Failure, log: str | None = None) -> str:
+        message = whole(failure.message[:_MESSAGE_CHARS_MAX])
+        if message != failure.message:
+            failure = msgspec.structs.replace(failure, message=message)
         answer: str = await self._engine.submit(AttemptFailed(attempt_id, failure, storable(log)))
         return answer
 
@@ -96,7 +115,12 @@ class Attempts:
 
 def storable(log: str | None) -> str | None:
     """A log without NUL, which a database cannot keep, and not without end."""
-    return None if log is None else log[:_LOG_CHARS_MAX].replace("\0", "\ufffd")
+    return None if log is None else whole(log[:_LOG_CHARS_MAX].replace("\0", "\ufffd"))
+
+
+def whole(text: str) -> str:
+    """A text without halves of characters, as Python makes of bytes that are none."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 class WaitingDemand:

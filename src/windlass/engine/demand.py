@@ -110,7 +110,7 @@ class Demands:
         self._promising: dict[str, None] = {}
         """Queues somebody waits for that may hold tasks: all a look has to go through, although a
         large fleet waits for thousands. Whichever was served last comes last."""
-        self._shunned: defaultdict[str, set[str]] = defaultdict(set)
+        self._skipped: defaultdict[str, set[str]] = defaultdict(set)
 
     def add(self, demand: Demand) -> None:
         for queue in demand.queues:
@@ -140,7 +140,7 @@ class Demands:
             free = sum(max(0, demand.room(queue)) for demand in self._by_queue[queue])
             if free > 0:
                 count = min(free - min(ready.get(queue, 0), free * 3 // 4), batch_max)
-                wants[queue] = count + len(self._shunned.get(queue, ()))
+                wants[queue] = count + len(self._skipped.get(queue, ()))
         return wants
 
     @property
@@ -151,11 +151,11 @@ class Demands:
         )
 
     def looked(self, wants: dict[str, int], found: Iterable[Task]) -> None:
-        """Remember which queues turned out to be empty."""
+        """Remember which queues turned out to be empty: they gave fewer than were asked for,
+        tasks that are passed over included."""
         counts: defaultdict[str, int] = defaultdict(int)
         for task in found:
-            if not self._is_shunned(task):
-                counts[task.queue or ""] += 1
+            counts[task.queue or ""] += 1
         for queue, want in wants.items():
             self._promising.pop(queue, None)
             if counts[queue] < want:
@@ -163,13 +163,13 @@ class Demands:
             elif queue in self._by_queue:
                 self._promising[queue] = None
 
-    def shun(self, task: Task) -> None:
+    def skip_until_next_look(self, task: Task) -> None:
         """Leave a task alone until the next look at everything: it cannot be claimed as things
         stand, say because only a newer program can read its definition."""
-        self._shunned[task.queue or ""].add(task.id)
+        self._skipped[task.queue or ""].add(task.id)
 
-    def _is_shunned(self, task: Task) -> bool:
-        return task.id in self._shunned.get(task.queue or "", ())
+    def _is_skipped(self, task: Task) -> bool:
+        return task.id in self._skipped.get(task.queue or "", ())
 
     def filled(self, queues: Iterable[str]) -> None:
         """These queues hold tasks again."""
@@ -181,7 +181,7 @@ class Demands:
     def anything(self) -> None:
         """Nothing is known to be empty any more: another process may have queued tasks."""
         self._empty.clear()
-        self._shunned.clear()
+        self._skipped.clear()
         self._promising = dict.fromkeys(self._by_queue)
 
     def match(self, tasks: Sequence[Task]) -> Matches:
@@ -190,7 +190,7 @@ class Demands:
         matches = Matches([], [])
         taken = Taken()
         for task in tasks:
-            if self._is_shunned(task):
+            if self._is_skipped(task):
                 continue
             queue = task.queue or ""
             best: Demand | None = None

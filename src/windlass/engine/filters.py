@@ -12,7 +12,8 @@ from windlass.model.states import RunState
 from windlass.ports.store import Cond
 
 _WORD = re.compile(r'(-)?(?:([a-z]+):)?("(?:[^"\\]|\\.)*"|[^\s"]+)')
-_SPAN = re.compile(r"(\d+)(ms|s|m|h|d|w)")
+_SPAN = re.compile(r"([0-9]{1,9})(ms|s|m|h|d|w)")
+_MILLISECONDS = re.compile(r"[0-9]{1,15}")
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _TIMES = {"started": "created_at", "created": "created_at", "finished": "finished_at"}
 _TIMES["updated"] = "updated_at"
@@ -68,7 +69,7 @@ def _bare(value: str) -> list[Cond]:
 
 def _status(value: str, negated: bool) -> Cond:
     known = [str(state) for state in RunState]
-    states = value.split(",")
+    states = list(dict.fromkeys(value.split(",")))
     for state in states:
         if state not in known:
             raise BadRequest(f'no status "{state}"; there are {", ".join(known)}')
@@ -86,7 +87,7 @@ def _time(column: str, key: str, value: str, now: int) -> Cond:
     if span is not None:
         offset = int(span.group(1)) * _UNITS_MS[span.group(2)]
         return Cond(column, op, now - offset if minus else now + offset)
-    if rest.isdecimal() and not minus:
+    if _MILLISECONDS.fullmatch(rest) and not minus:
         return Cond(column, op, int(rest))
     raise BadRequest(f'"{rest}" is neither a span such as 2h nor unix milliseconds')
 

@@ -6,6 +6,7 @@ from uuid import UUID, uuid5
 import msgspec
 
 from windlass.dialects.flow import compile_flow
+from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
 from windlass.kernel.expressions import refs_of
 from windlass.model.errors import BadRequest, Conflict, NotFound, Unavailable
@@ -76,8 +77,8 @@ async def publish(
 
     The same text as the newest version is that version: pushing twice changes nothing.
     """
-    compile_flow(definition)
     check_name(name)
+    await compiled(definition, lambda: compile_flow(definition))
     for last in (*(False,) * _PUBLISH_TRIES, True):
         try:
             return await _publish(engine, name, encode(definition), description, status)

@@ -7,6 +7,7 @@ import msgspec
 
 from windlass.dialects.flow import compile_flow
 from windlass.dialects.workflow import compile_workflow
+from windlass.engine.compiling import off_loop
 from windlass.model.errors import DefinitionError, NotFound, Problem, WindlassError
 from windlass.model.graph import Graph
 from windlass.model.rows import Version
@@ -55,7 +56,8 @@ class Graphs:
                 found = await session.rows(Version, [version_id])
             if not found:
                 raise NotFound(f'no version "{version_id}"')
-            graph = lower(found[0])
+            version = found[0]
+            graph = await off_loop(lambda: lower(version), len(version.source))
             self._graphs[version_id] = graph
             if self._on_load is not None:
                 self._on_load(graph)

@@ -10,6 +10,7 @@ from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
+    BreakRun,
     CheckpointAnswered,
     Claim,
     LeaseExpired,
@@ -20,11 +21,13 @@ from windlass.kernel.events import (
 )
 from windlass.kernel.turn import Decision, Limits
 from windlass.kernel.view import Need, View
+from windlass.model.errors import WindlassError
 from windlass.model.graph import Graph
 from windlass.model.ids import scope_of, task_of
-from windlass.model.rows import Idempotency, Row
+from windlass.model.rows import Failure, Idempotency, Row
 
 _DEPTH_MAX = 200
+_REASON_CHARS_MAX = 500
 
 
 class Job:
@@ -33,13 +36,25 @@ class Job:
     __slots__ = ("answer", "event", "outcome", "run_id")
 
     def __init__(self, event: RunEvent, answer: "asyncio.Future[Any] | None" = None) -> None:
-        self.event = event
+        self.event: RunEvent = event
         self.run_id = run_id_of(event)
         self.answer = answer
         self.outcome: Any = None
 
     def decide(self, graph: Graph, view: View, now: int, limits: Limits) -> Decision:
         return decide(graph, view, self.event, now, limits)
+
+    def break_run(self, error: Exception) -> None:
+        """End the run instead: this event can never be decided, or never be stored."""
+        results = isinstance(self.event, AttemptSucceeded | AttemptFailed)
+        text = (
+            str(error) if isinstance(error, WindlassError) else f"{type(error).__name__}: {error}"
+        )
+        failure = Failure(
+            "fatal", f"the run cannot go on: {text[:_REASON_CHARS_MAX]}", code="broken"
+        )
+        # A worker has done its part, and would only send its result again.
+        self.event = BreakRun(self.run_id, failure, "accepted" if results else error)
 
     def needs(self) -> list[Need]:
         """The rows this event will certainly ask for, to be read in one go."""

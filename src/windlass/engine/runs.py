@@ -22,6 +22,7 @@ from windlass.kernel.reopen import reopened
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Idempotency, Json, Run, Task, Variable
 from windlass.model.states import RUN_ENDED, RunState
+from windlass.model.values import readable, readable_object
 from windlass.ports.store import Cond
 
 
@@ -47,6 +48,8 @@ async def start_run(
     `request` is what was asked for in the caller's words: a version published in between must not
     make the same request another one.
     """
+    params = readable_object(params, "params")
+    tags = readable_object(tags, "tags")
     graph = await engine.graphs.load(target.version_id)
     now = engine.store.now()
     run = Run(
@@ -148,10 +151,10 @@ async def shared_of(engine: Engine, scope: str) -> dict[str, msgspec.Raw]:
     return {row.key: msgspec.Raw(row.value.encode()) for row in rows}
 
 
-async def signal(engine: Engine, run_id: str, key: str, value: Json) -> None:
+async def signal(engine: Engine, run_id: str, key: str, value: Json | msgspec.Raw) -> None:
     if not key or len(key) > keys.KEY_MAX or "\0" in key:
         raise BadRequest(f"a signal needs a key of 1 to {keys.KEY_MAX} characters")
-    await engine.submit(SignalReceived(run_id, key, value))
+    await engine.submit(SignalReceived(run_id, key, readable(value, "the signal's value")))
 
 
 async def answer(

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from windlass.dialects.workflow import compile_workflow, definition_hash, resolve
 from windlass.engine.catalog import catalog_of, packages_named
+from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
 from windlass.engine.flows import Target, encode
 from windlass.engine.workers import get_worker, state_of
@@ -48,8 +49,9 @@ async def publish_workflow(
     names = packages_named(definition)
     locked: object = None
     if not draft:
-        locked = resolve(definition, await catalog_of(engine, names))
-    compile_workflow(definition, locked)
+        catalog = await catalog_of(engine, names)
+        locked = await compiled(definition, lambda: resolve(definition, catalog))
+    await compiled(definition, lambda: compile_workflow(definition, locked))
     assert is_object(definition)
     lock = None if locked is None else encode(locked)
     digest = definition_hash(definition)

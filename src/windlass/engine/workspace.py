@@ -34,6 +34,12 @@ from windlass.ports.store import Writes
 R = TypeVar("R", bound=Row)
 
 
+_PARSED = 16
+"""About how many bytes a parsed value takes for each byte of its text."""
+_LIGHT_BYTES = 64 * 1024
+"""Parameters up to this size are not worth keeping an eye on."""
+
+
 class RunView:
     """The rows of one run that are in memory."""
 
@@ -49,6 +55,8 @@ class RunView:
             for table in (Run, Task, Attempt, Variable, Timer, Checkpoint, Binding, AffinityHold)
         }
         self.memo: dict[Any, Any] = {}
+        self.steps = 0
+        self.bytes = 0
         self.whole_scopes: set[str] = set()
         """Scopes whose shared keys are all in memory."""
         self.sets: dict[Need, Any] = {}
@@ -155,6 +163,19 @@ class RunView:
         for key in [k for k, timer in timers.items() if timer is None]:
             del timers[key]
 
+    def weigh(self) -> None:
+        """Note about how much this takes: the payloads, as everything else is small beside them."""
+        run = self.run
+        size = 0
+        if run is not None:
+            parsed = _PARSED if len(run.params) > _LIGHT_BYTES and self.memo else 1
+            size = len(run.params) * parsed + len(run.tags)
+        for variable in cast("dict[Any, Variable | None]", self.tables[Variable]).values():
+            size += len(variable.value) if variable is not None else 0
+        for task in cast("dict[str, Task | None]", self.tables[Task]).values():
+            size += len((task and task.input) or "")
+        self.bytes = size
+
 
 def _forget(task: Task) -> bool:
     if task.state in TASK_ENDED:
@@ -168,11 +189,15 @@ def signal_of(event: Event) -> tuple[int, str, Json]:
 
 
 class Workspace:
-    """The runs in memory, least recently used first."""
+    """The runs in memory, least recently used first, within a number and a size."""
 
-    def __init__(self, runs_max: int = 4096) -> None:
+    def __init__(self, runs_max: int = 4096, bytes_max: int = 256 * 1024 * 1024) -> None:
         self._runs_max = runs_max
+        self._bytes_max = bytes_max
+        self._bytes = 0
         self._views: OrderedDict[str, RunView] = OrderedDict()
+        self._parsed: OrderedDict[str, int] = OrderedDict()
+        """Runs whose large parameters are parsed in memory, and what they take."""
 
     def view(self, run_id: str) -> RunView:
         view = self._views.get(run_id)
@@ -181,7 +206,23 @@ class Workspace:
         return view
 
     def forget(self, run_id: str) -> None:
-        self._views.pop(run_id, None)
+        view = self._views.pop(run_id, None)
+        if view is not None:
+            self._bytes -= view.bytes
+            self._parsed.pop(run_id, None)
+
+    def decided(self, view: RunView) -> None:
+        """After a decision: of runs with large parameters, only some keep them parsed. A pass may
+        go through many such runs, so this does not wait for its end."""
+        run = view.run
+        if run is None or len(run.params) <= _LIGHT_BYTES:
+            return
+        self._parsed[view.run_id] = len(run.params) * _PARSED
+        self._parsed.move_to_end(view.run_id)
+        while sum(self._parsed.values()) > self._bytes_max // 2 and len(self._parsed) > 1:
+            oldest, _ = self._parsed.popitem(last=False)
+            if oldest in self._views:
+                self._views[oldest].memo.clear()
 
     def settle(self, run_ids: Sequence[str]) -> None:
         """After a commit: keep what is still busy, up to the bound."""
@@ -192,12 +233,15 @@ class Workspace:
             run = view.run
             if run is None or run.state in RUN_ENDED or not run.active:
                 # Ended, or waiting for a time, a signal or a person: that costs no memory.
-                del self._views[run_id]
+                self.forget(run_id)
             else:
                 view.prune()
+                self._bytes -= view.bytes
+                view.weigh()
+                self._bytes += view.bytes
                 self._views.move_to_end(run_id)
-        while len(self._views) > self._runs_max:
-            self._views.popitem(last=False)
+        while len(self._views) > self._runs_max or self._bytes > self._bytes_max:
+            self.forget(next(iter(self._views)))
 
 
 class Batch:

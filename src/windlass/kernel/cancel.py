@@ -5,7 +5,7 @@ from windlass.kernel.scopes import cancel_below, drop_holds
 from windlass.kernel.turn import Turn
 from windlass.model.graph import Kind
 from windlass.model.ids import attempt_id
-from windlass.model.rows import Attempt, Task
+from windlass.model.rows import Attempt, Failure, Task
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, RunState, TaskState
 
 _CONTAINERS = (Kind.PARALLEL, Kind.FOREACH, Kind.SUBFLOW)
@@ -44,3 +44,13 @@ def cancel_forced(turn: Turn) -> None:
     """The moment is over: end the run without waiting for its attempts any longer."""
     cancel_below(turn, turn.run.id)
     turn.set_run(state=RunState.CANCELLED, finished_at=turn.now, node="")
+
+
+def break_run(turn: Turn, failure: Failure) -> None:
+    """End a run that cannot go on, without reading a single value of it."""
+    turn.drop_timer(turn.run.id, "cancel")
+    if turn.cancelling:
+        cancel_forced(turn)
+        return
+    cancel_below(turn, turn.run.id)
+    turn.set_run(state=RunState.FAILED, finished_at=turn.now, error=failure.json(), node="")

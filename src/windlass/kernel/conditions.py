@@ -3,15 +3,18 @@
 from typing import Any
 
 from windlass.kernel.expressions import holds
+from windlass.kernel.turn import Turn
 from windlass.kernel.values import parse, walk
 from windlass.model.graph import Expr, Ref, Root
 from windlass.model.rows import Json
+from windlass.model.values import size_of
 
 
 class Facts:
     """The parameters and results of a task, parsed once and only if a condition asks."""
 
-    def __init__(self, parameters: Json | None, results: Json | None = None) -> None:
+    def __init__(self, turn: Turn, parameters: Json | None, results: Json | None = None) -> None:
+        self._turn = turn
         self._texts = {"parameters": parameters, "results": results}
         self._values: dict[str, Any] = {}
 
@@ -26,4 +29,6 @@ class Facts:
         name = str(ref.path[0])
         if name not in self._values:
             self._values[name] = parse(self._texts[name])
-        return walk(self._values[name], ref.path[1:])
+        found = walk(self._values[name], ref.path[1:])
+        self._turn.spend(size_of(found))
+        return found

@@ -14,6 +14,7 @@ from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
+    BreakRun,
     CancelRequested,
     CheckpointAnswered,
     Claim,
@@ -85,6 +86,8 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return _retry(turn, event)
         case RebindRequested():
             return _rebind(turn, event)
+        case BreakRun():
+            return _break(turn, event)
         case _:
             assert_never(event)
 
@@ -286,3 +289,10 @@ def _rebind(turn: Turn, event: RebindRequested) -> Decision:
         if task.state is TaskState.QUEUED:
             call.strand(turn, task, event.lost or "")
     return _finish(turn, "run.rebound", None, None, worker=event.worker_id, lost=event.lost)
+
+
+def _break(turn: Turn, event: BreakRun) -> Decision:
+    if turn.run.state in RUN_ENDED:
+        return Decision(answer=event.answer)
+    cancel.break_run(turn, event.failure)
+    return _finish(turn, "run.broken", None, event.answer)

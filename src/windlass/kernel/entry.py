@@ -11,7 +11,7 @@ from windlass.model.rows import Failure, Task
 
 def may_begin(turn: Turn, task: Task, node: Node) -> bool:
     """Whether a task with its input may begin; if not, it is skipped or failed here."""
-    if not Facts(task.input).hold(node.when):
+    if not Facts(turn, task.input).hold(node.when):
         skip(turn, turn.make_task(task))
         return False
     if node.params_schema:

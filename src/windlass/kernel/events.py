@@ -107,6 +107,16 @@ class RebindRequested(msgspec.Struct, frozen=True):
     gone: bool = False
 
 
+class BreakRun(msgspec.Struct, frozen=True):
+    """Another event of the run can never be decided or stored: end the run in its stead, so that
+    nobody meets that event again."""
+
+    run_id: str
+    failure: Failure
+    answer: Any = None
+    """What whoever sent the other event is told."""
+
+
 RunEvent = (
     Claim
     | AttemptStarted
@@ -120,5 +130,6 @@ RunEvent = (
     | CancelRequested
     | RetryRequested
     | RebindRequested
+    | BreakRun
 )
 """Everything that can happen to a run that exists."""

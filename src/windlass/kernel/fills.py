@@ -72,7 +72,7 @@ class Filling:
             task = self._task(ref)
             if task is None or task.state is not TaskState.SUCCEEDED:
                 return MISSING
-            if not Facts(task.input, task.output).hold(fill.when):
+            if not Facts(self._turn, task.input, task.output).hold(fill.when):
                 return MISSING
             text = task.output if ref.root is Root.RESULTS else task.input
             return find(self._parse(ref.root, str(ref.path[0]), text), ref.path[1:])

@@ -99,7 +99,7 @@ def skip_host(turn: Turn, outermost: Task) -> None:
 
 def fired_edges(turn: Turn, task: Task) -> list[Edge]:
     """The edges that a task which fires all of them does fire: those whose conditions hold."""
-    facts = Facts(task.input, task.output)
+    facts = Facts(turn, task.input, task.output)
     return [
         edge
         for edge in turn.graph.edges.get(task.node, ())
@@ -278,6 +278,8 @@ def join(turn: Turn, container: Task) -> None:
 
 def gather(turn: Turn, container: Task, strategy: Strategy) -> tuple[Json, Failure | None]:
     """The aggregate of a fan-out as JSON text, joined without parsing any result."""
+    if not container.made:
+        return "[]", None
     parts: list[str] = []
     first_error: Failure | None = None
     for _, state, output, error in turn.branch_results(container.id):

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from windlass.kernel.transitions import check_attempt, check_run, check_task
 from windlass.kernel.view import Missing, Need, View
+from windlass.model.errors import TooMuchWork
 from windlass.model.graph import Graph, Kind, Node
 from windlass.model.ids import scope_of
 from windlass.model.rows import (
@@ -43,6 +44,9 @@ class Limits(msgspec.Struct, frozen=True):
     """How many branches of a fan-out are made in one transaction."""
     visits_per_turn: int = 10_000
     """How many nodes one event may pass through; a loop that does no work ends here."""
+    steps_per_event: int = 500_000
+    """How much deciding one event may cost: some for each node and for each value that is read,
+    every time the event is asked about. Half a second or so, during which nobody else is served."""
     cancel_grace_ms: int = 10_000
     """How long a cancelled run waits for running attempts before it ends without them."""
 
@@ -85,6 +89,20 @@ class Turn:
         self._removed: dict[type[Row], set[Any]] = {}
         self._changes: list[dict[str, Any]] = []
 
+    def spend(self, steps: int) -> None:
+        """Count what this decision costs; past its bound the run, not the engine, gives up."""
+        self.view.steps += steps
+        if self.view.steps > self.limits.steps_per_event:
+            raise TooMuchWork(
+                "one step of this run reads or passes through more than a run may at once"
+                f" ({self.limits.steps_per_event:,}); make its conditions fewer, its lists shorter,"
+                " or let a loop wait or call something"
+            )
+
+    def _look_through(self, table: type[Row]) -> None:
+        """Pay for looking at every row this turn has made, which a loop does again and again."""
+        self.spend(len(self._made.get(table, ())) >> 3)
+
     # Reading
 
     def get(self, table: type[R], key: Any) -> R | None:
@@ -93,7 +111,17 @@ class Turn:
                 return cast(R, rows[key])
         if key in self._removed.get(table, ()):
             return None
+        if Task in self._made and (
+            (table is Variable and self._is_new(key[0]))
+            or (table is Task and self._is_new(scope_of(key)))
+        ):
+            return None
         return self.view.get(table, key)
+
+    def _is_new(self, scope: str) -> bool:
+        """Whether a scope began in this very turn: then no row of it is stored anywhere, and asking
+        for one would only have the turn done again."""
+        return scope in self._made.get(Task, ())
 
     def task(self, task_id: str) -> Task:
         row = self.get(Task, task_id)
@@ -115,7 +143,9 @@ class Turn:
 
     def open_tasks(self, scope: str) -> list[Task]:
         """Open tasks below a scope as they stand in this turn."""
-        rows = {task.id: self.task(task.id) for task in self.view.open_tasks(scope)}
+        self._look_through(Task)
+        stored = () if self._is_new(scope) else self.view.open_tasks(scope)
+        rows = {task.id: self.task(task.id) for task in stored}
         prefix = scope + "~"
         for key, row in self._made.get(Task, {}).items():
             if key.startswith(prefix):
@@ -124,7 +154,8 @@ class Turn:
 
     def variables(self, scope: str) -> dict[str, Variable]:
         """All shared keys of a scope as they stand in this turn."""
-        rows = dict(self.view.variables(scope))
+        self._look_through(Variable)
+        rows = {} if self._is_new(scope) else dict(self.view.variables(scope))
         for row in self._made.get(Variable, {}).values():
             if cast(Variable, row).scope == scope:
                 rows[cast(Variable, row).key] = cast(Variable, row)
@@ -133,13 +164,14 @@ class Turn:
 
     def branch_results(self, container: str) -> list[BranchResult]:
         """How the branches of a fan-out ended, by index, with those that end in this turn."""
+        self._look_through(Task)
         here = {
             row.idx: BranchResult(row.idx, row.state, row.output, row.error)
             for rows in (self._made, self._changed)
             for row in cast("dict[str, Task]", rows.get(Task, {})).values()
             if row.idx >= 0 and row.scope == container
         }
-        there = self.view.branch_results(container)
+        there = () if self._is_new(container) else self.view.branch_results(container)
         merged = [here.pop(result.idx, result) for result in there]
         return sorted([*merged, *here.values()]) if here else merged
 

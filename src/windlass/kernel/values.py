@@ -14,7 +14,7 @@ from windlass.model.graph import Kind, Ref, Root, Step
 from windlass.model.ids import scope_of, task_id
 from windlass.model.rows import Json, Task, Variable
 from windlass.model.states import TaskState
-from windlass.model.values import is_list, is_object
+from windlass.model.values import is_list, is_object, size_of
 
 NULL: Json = "null"
 
@@ -94,6 +94,8 @@ class Reader:
         self.scope = scope
         self.path = path
         self.input = input_
+        self._parsed: dict[Json, Any] = {}
+        """Texts read so far: a choice may look into the same long input in every case."""
 
     def shared(self, key: str) -> Json | None:
         row = self.turn.get(Variable, (self.scope, key))
@@ -120,26 +122,42 @@ class Reader:
             return self.input or NULL
         if ref.root is Root.CONTAINER and not ref.path:
             return self.turn.task(self.scope).input or NULL
-        return encode(self.value(ref))
+        text = encode(self._find(ref))
+        # Copying is cheap, but a definition may name the same megabyte a thousand times.
+        self.turn.spend(len(text) >> 10)
+        return text
 
     def value(self, ref: Ref) -> Any:
+        """The value a reference names; the turn pays for looking at it."""
+        found = self._find(ref)
+        self.turn.spend(size_of(found))
+        return found
+
+    def _parse(self, text: Json | None) -> Any:
+        if text is None:
+            return None
+        if text not in self._parsed:
+            self._parsed[text] = parse(text)
+        return self._parsed[text]
+
+    def _find(self, ref: Ref) -> Any:
         match ref.root:
             case Root.LITERAL:
                 return ref.literal
             case Root.PARAMS:
                 return walk(effective_params(self.turn, self.path), ref.path)
             case Root.INPUT:
-                return walk(parse(self.input), ref.path)
+                return walk(self._parse(self.input), ref.path)
             case Root.SHARED:
-                return walk(parse(self.shared(str(ref.path[0]))), ref.path[1:])
+                return walk(self._parse(self.shared(str(ref.path[0]))), ref.path[1:])
             case Root.SHARED_OR_LITERAL:
                 found = self.shared(str(ref.path[0])) if ref.path else None
-                value = walk(parse(found), ref.path[1:])
+                value = walk(self._parse(found), ref.path[1:])
                 return ref.literal if value is None else value
             case Root.RESULTS | Root.PARAMETERS:
-                return walk(parse(self.sibling_text(ref)), ref.path[1:])
+                return walk(self._parse(self.sibling_text(ref)), ref.path[1:])
             case Root.CONTAINER:
-                return walk(parse(self.turn.task(self.scope).input), ref.path)
+                return walk(self._parse(self.turn.task(self.scope).input), ref.path)
             case Root.STEP:
                 run = self.turn.run
                 return run.made if self.scope == run.id else self.turn.task(self.scope).made
@@ -155,7 +173,7 @@ class Reader:
         """A value to wait for: like `value`, but shared keys are sought outwards."""
         if ref.root is not Root.SHARED:
             return self.value(ref)
-        return walk(parse(self.shared_above(str(ref.path[0]))), ref.path[1:])
+        return walk(self._parse(self.shared_above(str(ref.path[0]))), ref.path[1:])
 
     def build(self, rule: Ref | dict[str, Ref] | None) -> Json | None:
         """A node's input from its rule; None when it has no rule."""

@@ -35,6 +35,8 @@ class View(Protocol):
     memo: dict[Any, Any]
     """For what follows from the run's fixed columns and its graph alone, such as its parsed
     parameters; kept as long as the run is in memory."""
+    steps: int
+    """What deciding the event at hand has cost so far, over all the times it was asked about."""
 
     def get(self, table: type[R], key: Any) -> R | None:
         """The row, None if there is none, or `Missing` if nobody looked."""

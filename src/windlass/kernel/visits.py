@@ -19,6 +19,9 @@ def join_visit(turn: Turn, task: Task, node: Node) -> None:
     succeed(turn, turn.make_task(task), task.input or "null", node.action.static)
 
 
+VISIT_STEPS = 10
+"""What passing a node costs, in values read."""
+
 VISIT: Mapping[Kind, Callable[[Turn, Task, Node], None]] = {
     Kind.CALL: call.visit,
     Kind.CHOICE: choice.visit,
@@ -38,6 +41,7 @@ def visit_all(turn: Turn) -> None:
         visit = turn.visits.pop(0)
         node = turn.graph.nodes[visit.path]
         turn.visited += 1
+        turn.spend(VISIT_STEPS)
         if visit.path in turn.graph.joins:
             task = arrive(turn, visit)
             if task is None:

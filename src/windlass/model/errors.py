@@ -30,6 +30,10 @@ class BadRequest(WindlassError):
     """The caller sent something we cannot read; the message names it and the next move."""
 
 
+class TooMuchWork(WindlassError):
+    """One step of a run would take more than any run may: its author must make it smaller."""
+
+
 class NotFound(WindlassError):
     """The caller named something that does not exist."""
 

@@ -1,7 +1,15 @@
-"""JSON values as types: telling objects and lists apart from the rest, and how deep they go."""
+"""JSON values as types: telling objects and lists apart, and what of them anybody can read.
+
+JSON text is carried unparsed, so a value that cannot be read would go unnoticed until somebody far
+away needs a part of it, and then again each time. `readable` is the door it has to pass first.
+"""
 
 import re
 from typing import Any, TypeGuard
+
+import msgspec
+
+from windlass.model.errors import BadRequest
 
 DEPTH_MAX = 200
 """JSON nested more deeply is refused where it enters: reading parts of it later could fail."""
@@ -33,3 +41,44 @@ def depth_of(text: bytes) -> int:
         elif mark in (b"]", b"}"):
             depth -= 1
     return deepest
+
+
+def readable(text: bytes | str | msgspec.Raw, what: str) -> str:
+    """JSON text that everybody can read, or `BadRequest` that says what is wrong with it.
+
+    Beyond the grammar: UTF-8, whole characters, numbers within the range of a double or with few
+    enough digits, and no deeper than `DEPTH_MAX`.
+    """
+    try:
+        # What a text with half a character in it cannot be turned into.
+        data = text.encode() if isinstance(text, str) else bytes(text)
+        if depth_of(data) > DEPTH_MAX:
+            raise BadRequest(f"{what} is nested more than {DEPTH_MAX} levels deep")
+        msgspec.json.decode(data)
+        return text if isinstance(text, str) else data.decode()
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise BadRequest(f"{what} is not JSON that can be read: {error}") from error
+
+
+def readable_object(text: bytes | str | msgspec.Raw, what: str) -> str:
+    """The same for text that must be a JSON object."""
+    found = readable(text, what)
+    if not found.lstrip().startswith("{"):
+        raise BadRequest(f"{what} must be a JSON object")
+    return found
+
+
+def size_of(value: Any) -> int:
+    """How many plain values there are in a value; long texts count as several."""
+    size = 0
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, str):
+            size += len(part) >> 6
+        elif is_list(part):
+            pending += part
+        elif is_object(part):
+            pending += part.values()
+        size += 1
+    return size

@@ -16,11 +16,12 @@ from windlass.model.errors import (
     Denied,
     NotFound,
     StaleLease,
+    TooMuchWork,
     Unauthorized,
     Unavailable,
     WindlassError,
 )
-from windlass.model.values import DEPTH_MAX, depth_of
+from windlass.model.values import DEPTH_MAX, depth_of, readable
 from windlass.protocol.api import ErrorView, Problem
 from windlass.protocol.packages.errors import PackageError
 
@@ -67,8 +68,13 @@ def check_depth(body: bytes) -> None:
         raise BadRequest(f"the JSON is nested more than {DEPTH_MAX} levels deep")
 
 
-def parse_json(body: bytes, type_: type[T], *, empty: bytes = b"{}") -> T:
-    check_depth(body)
+def parse_json(body: bytes, type_: type[T], *, empty: bytes = b"{}", raw_checked: bool = True) -> T:
+    """A body as a value. Parts of it that stay text are looked through as well, unless whoever
+    asks does so with each of them."""
+    if raw_checked:
+        readable(body or empty, "the body")
+    else:
+        check_depth(body)
     try:
         return msgspec.json.decode(body or empty, type=type_)
     except msgspec.ValidationError as error:
@@ -77,12 +83,12 @@ def parse_json(body: bytes, type_: type[T], *, empty: bytes = b"{}") -> T:
         raise BadRequest(f"the body is not JSON: {error}") from error
 
 
-async def read_json(request: Request, type_: type[T]) -> T:
+async def read_json(request: Request, type_: type[T], *, raw_checked: bool = True) -> T:
     body = await read_body(request, request.app.state.body_bytes_max)
     if len(body) > _INLINE_BYTES:
         # Looking through megabytes takes a while; others should not wait for it.
-        await asyncio.to_thread(check_depth, body)
-    return parse_json(body, type_)
+        return await asyncio.to_thread(parse_json, body, type_, raw_checked=raw_checked)
+    return parse_json(body, type_, raw_checked=raw_checked)
 
 
 def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -114,6 +120,7 @@ def raw(text: str | None) -> msgspec.Raw | None:
 _STATUS: list[tuple[type[Exception], int, str, str]] = [
     (DefinitionError, 422, "invalid_definition", "The definition has problems"),
     (PackageError, 422, "invalid_package", "The package is refused"),
+    (TooMuchWork, 422, "too_much_work", "One step would take too much"),
     (BadRequest, 400, "bad_request", "The request cannot be read"),
     (WrongMethod, 405, "method_not_allowed", "Wrong method"),
     (TooLarge, 413, "too_large", "The request is too large"),
@@ -168,11 +175,17 @@ def request_id_of(request: Request) -> str:
     return given if _REQUEST_ID.fullmatch(given) else ""
 
 
+def number_of(text: str) -> int | None:
+    """A whole number that a database can keep; None for any other text."""
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
 def whole_number(request: Request, name: str, default: int, most: int) -> int:
     """A number from the query string, refused rather than guessed when it is none."""
     text = request.query_params.get(name)
     if text is None or text == "":
         return default
-    if not _NUMBER.fullmatch(text):
-        raise BadRequest(f'{name}="{text}" is not a whole number')
-    return min(max(0, int(text)), most)
+    number = number_of(text)
+    if number is None:
+        raise BadRequest(f'{name}="{text:.40}" is not a whole number')
+    return min(max(0, number), most)

@@ -6,13 +6,15 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest
 from windlass.model.rows import Row
 from windlass.ports.store import Cond
-from windlass.server.http import whole_number
+from windlass.server.http import number_of, whole_number
 
 R = TypeVar("R", bound=Row)
 
 _BATCH = 500
+_CURSOR_CHARS_MAX = 2_000
 
 
 async def fetch_page(
@@ -28,16 +30,26 @@ async def fetch_page(
     """The rows a request asks for, and the cursor of the next page (None at the end)."""
     limit = max(1, whole_number(request, "limit", size, size_max))
     conditions = list(where)
-    if cursor := request.query_params.get("cursor"):
-        is_number = table.__annotations__.get(order) is int
-        value: Any = int(cursor) if is_number and cursor.isdecimal() else cursor
-        conditions.append(Cond(order, "<" if descending else ">", value))
+    if (cursor := cursor_of(request, table, order)) is not None:
+        conditions.append(Cond(order, "<" if descending else ">", cursor))
     engine: Engine = request.app.state.engine
     rows = await engine.store.page(
         table, conditions, order=order, descending=descending, limit=limit + 1
     )
     more = len(rows) > limit
     return rows[:limit], getattr(rows[limit - 1], order) if more else None
+
+
+def cursor_of(request: Request, table: type[Row], order: str) -> str | int | None:
+    """Where the page before ended; None at the beginning. What is no such place is refused."""
+    text = request.query_params.get("cursor")
+    if not text:
+        return None
+    is_number = table.__annotations__.get(order) is int
+    value = number_of(text) if is_number else text
+    if value is None or len(text) > _CURSOR_CHARS_MAX or "\0" in text:
+        raise BadRequest(f'cursor="{text:.40}" is not the "next" of a page')
+    return value
 
 
 async def fetch_filtered(
@@ -54,10 +66,10 @@ async def fetch_filtered(
     """As `fetch_page`, with a condition that only a row read can be held against."""
     limit = max(1, whole_number(request, "limit", size, size_max))
     engine: Engine = request.app.state.engine
-    after = request.query_params.get("cursor")
+    after = cursor_of(request, table, order)
     found: list[R] = []
     while len(found) <= limit:
-        further = [Cond(order, "<" if descending else ">", after)] if after else []
+        further = [] if after is None else [Cond(order, "<" if descending else ">", after)]
         rows = await engine.store.page(
             table, [*where, *further], order=order, descending=descending, limit=_BATCH
         )

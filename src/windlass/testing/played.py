@@ -50,6 +50,7 @@ class Played:
         self.limits = limits or Limits()
         self.now = 1_700_000_000_000
         self.memo: dict[Any, Any] = {}
+        self.steps = 0
         self.tables: dict[type[Row], dict[Any, Row]] = {}
         self._params = _json(params or {})
         if begin:
@@ -72,6 +73,7 @@ class Played:
 
     def send(self, event: RunEvent) -> Any:
         """Decide an event; returns its answer."""
+        self.steps = 0
         return self._apply(decide(self.graph, self, event, self.now, self.limits))
 
     def claim(self, task_id: str, worker: str = "w") -> Assignment:

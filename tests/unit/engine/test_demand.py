@@ -70,7 +70,7 @@ def test_what_could_not_be_claimed_is_tried_again_at_the_next_look_at_everything
     async def main() -> None:
         demands = Demands()
         demands.add(Demand("w", ["push:s"], 1, 1000))
-        demands.shun(task())
+        demands.skip_until_next_look(task())
         assert demands.match([task()]).pairs == []
         demands.anything()
         assert len(demands.match([task()]).pairs) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from tests.workflows import container, edge, node, subgraph, uid, workflow
 from windlass.dialects.workflow import compile_workflow
-from windlass.engine import advance, flows, runs
+from windlass.engine import flows, passes, runs
 from windlass.engine.attempts import Attempts
 from windlass.engine.loading import load
 from windlass.kernel.events import AttemptSucceeded, NextRequested
@@ -83,7 +83,7 @@ async def test_a_wide_join_reads_its_sources_in_one_go(monkeypatch: pytest.Monke
         reads.append(len(needs))
         await load(session, graphs, needs)
 
-    monkeypatch.setattr(advance, "load", counted)
+    monkeypatch.setattr(passes, "load", counted)
     names = [f"n{number}" for number in range(40)]
     nodes = [node("first"), *(node(name) for name in names), node("last")]
     edges = [edge("first", name) for name in names] + [edge(name, "last") for name in names]

@@ -85,12 +85,21 @@ def _check_spinning(
     onward: Mapping[str, list[str]],
     problems: Problems,
 ) -> None:
-    """A loop of choices alone changes no value, so it would be taken for ever once entered."""
-    choices = {
-        key: [to for to in onward.get(key, ()) if nodes[to].kind is Kind.CHOICE]
+    """A loop that neither waits nor calls anything changes no value, so it would be taken for ever
+    once entered."""
+    instant = {
+        key: [to for to in onward.get(key, ()) if _is_instant(nodes[to])]
         for key, node in nodes.items()
-        if node.kind is Kind.CHOICE
+        if _is_instant(node)
     }
-    for loop in circles(choices):
+    for loop in circles(instant):
         hint = "put a node that does something into the loop"
-        problems.add(entries[loop[0]].where, f"choices lead in a circle: {shown(loop)}", hint)
+        only = all(nodes[key].kind is Kind.CHOICE for key in loop)
+        what = "choices" if only else "nodes that end at once"
+        reason = f"{what} lead in a circle: {shown(loop)}"
+        problems.add(entries[loop[0]].where, reason, hint)
+
+
+def _is_instant(node: Node) -> bool:
+    """Whether a node surely ends the moment it is reached: a foreach without input has no items."""
+    return node.kind is Kind.CHOICE or (node.kind is Kind.FOREACH and node.input is None)

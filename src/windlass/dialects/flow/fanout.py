@@ -84,6 +84,8 @@ def _parallel_branches(node: Node, entry: Entry, written: frozenset[str]) -> lis
         return specs
     where = fields.at("parallel_services")
     services = fields.texts("parallel_services")
+    for index, service in enumerate(services):
+        fields.check_name(service, under(where, index))
     dynamic = node.params.get("services")
     if not services and is_list(dynamic):
         where = under(fields.at("params"), "services")

@@ -12,7 +12,9 @@ from windlass.model.graph import Edge, Graph
 from windlass.model.ids import node_path
 
 KEY_CHARS_MAX = 200
-"""Keys are part of task ids, which are part of URLs and index entries."""
+PATH_CHARS_MAX = 800
+"""Keys are part of task ids, which are part of URLs and index entries; so is the way down to a
+node, once more with the number of each step."""
 
 
 def compile_flow(definition: object, *, limits: Limits = DEFAULT_LIMITS) -> Graph:
@@ -62,6 +64,9 @@ def _read_entries(scope: Scope, draft: Draft) -> dict[str, Entry]:
         elif len(key) > KEY_CHARS_MAX:
             reason = f"the node's key has {len(key)} characters, the limit is {KEY_CHARS_MAX}"
             draft.problems.add(where, reason)
+        elif len(node_path(scope.path, key)) > PATH_CHARS_MAX:
+            reason = f"the keys on the way here have more than {PATH_CHARS_MAX} characters"
+            draft.problems.add(where, reason, "name the nodes of nested subflows more shortly")
         fields = Fields(value, where, NODE_FIELDS, draft.problems)
         prep, post = fields.within("prep", PREP_FIELDS), fields.within("post", POST_FIELDS)
         path = node_path(scope.path, key)
@@ -98,7 +103,7 @@ def _read_arrows(scope: Scope, entries: dict[str, Entry], draft: Draft) -> list[
                 hint = draft.problems.closest(key, entries)
                 draft.problems.add(fields.at(name), f'there is no node "{key:.60}"', hint)
         if source in entries and (target is None or target in entries):
-            on = fields.text("action") or "default"
+            on = fields.name("action") or "default"
             arrows.append(Arrow(where, source, on, target))
     return arrows
 

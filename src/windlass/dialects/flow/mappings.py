@@ -50,12 +50,15 @@ def _mapped(value: object, where: str, prep: Fields, written: frozenset[str]) ->
 
 def read_output(post: Fields) -> Output:
     """Which shared keys a result is written to."""
-    return Output(post.text("output_key"), post.text_mapping("output_map"))
+    keys = post.text_mapping("output_map")
+    for key in keys:
+        post.check_name(key, under(post.at("output_map"), key))
+    return Output(post.name("output_key"), keys)
 
 
 def read_action(post: Fields, default_action: str) -> ActionRule:
     """How a node names the edge to follow."""
-    return ActionRule(post.text("action_static"), post.text("action_key"), default_action)
+    return ActionRule(post.name("action_static"), post.name("action_key"), default_action)
 
 
 def read_retry(fields: Fields, base: Retry) -> Retry:

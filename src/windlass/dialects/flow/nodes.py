@@ -76,7 +76,7 @@ def _common(entry: Entry, written: frozenset[str]) -> Node:
         params=fields.mapping("params"),
         input=read_input(entry.prep, written),
         output=entry.output,
-        action=read_action(entry.post, fields.text("default_action")),
+        action=read_action(entry.post, fields.name("default_action")),
         retry=read_retry(fields, Retry()),
         timeout_ms=fields.whole("timeout_ms"),
         strategy=_strategy(fields, kind),
@@ -115,6 +115,7 @@ def _waiting(node: Node, fields: Fields) -> Node:
     key, where = node.params.get(name), _param(fields, name)
     signal = None
     if isinstance(key, str) and key:
+        fields.check_name(key, where)
         signal = parse_key(key, where, fields.problems)
     elif key is not None and key != "":
         fields.problems.wrong_type(where, key, "text")

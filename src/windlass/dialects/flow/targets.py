@@ -51,7 +51,7 @@ def read_call(fields: Fields) -> Call:
     if mode and alias and mode != alias:
         reason = f'"{alias}" contradicts exec_type "{mode}"'
         fields.problems.add(fields.at("exec_mode"), reason, "they mean the same; keep one")
-    service, func = fields.text("service"), fields.text("func")
+    service, func = fields.name("service"), fields.name("func")
     return Call(mode or alias, service, func, _read_script(fields))
 
 

@@ -16,8 +16,9 @@ import msgspec
 
 from windlass.drivers.dispatch.runner import AttemptError, Execute, Runner
 from windlass.model.assignment import Assignment
-from windlass.model.errors import Unavailable
+from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import Failure, Json, Worker
+from windlass.model.values import readable
 from windlass.ports.work import Work
 
 log = logging.getLogger(__name__)
@@ -185,4 +186,7 @@ class PushDispatcher:
         if response.status_code >= 400:
             text = f"{worker_id} answered {response.status_code} for {service}"
             raise AttemptError(Failure("unreachable", text))
-        return bytes(reply.result).decode()
+        try:
+            return readable(reply.result, f"the result of {worker_id}")
+        except BadRequest as error:
+            raise AttemptError(Failure("fatal", str(error))) from error

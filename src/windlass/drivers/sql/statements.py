@@ -93,9 +93,12 @@ def listing(
     if not states or order != "id":
         clause = conditions(table, where, parameter, any_of)
         return select(table) + clause + ordering(table, order, descending, limit, offset)
+    wanted = list(dict.fromkeys(states[0].value))
+    if not wanted:
+        return f"{select(table)} where 1 = 0"
     others = [cond for cond in where if cond is not states[0]]
     parts: list[str] = []
-    for value in states[0].value:
+    for value in wanted:
         clause = conditions(table, [Cond("state", "=", value), *others], parameter, any_of)
         first = ordering(table, order, descending, limit + offset, 0)
         parts.append(f"select * from ({select(table)}{clause}{first}) as of_{len(parts)}")

@@ -17,6 +17,7 @@ import asyncpg
 
 from windlass.drivers.sql import statements
 from windlass.drivers.sql.bulk import Saving
+from windlass.drivers.sql.clock import SteadyClock
 from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.migrate_postgres import schema_version
 from windlass.drivers.sql.queries import QUEUES_EACH, load_queries, positional
@@ -77,8 +78,8 @@ class PostgresStore:
         self._url = url
         self.pool = pool
         self.sender = secrets.token_hex(4)
-        self._now = 0
         self._synced = (0.0, 0.0)
+        self._clock = SteadyClock(self._database_ms)
         self._listener: Connection | None = None
         self._heard: asyncio.Queue[str] = asyncio.Queue(maxsize=10_000)
         self._queries = {
@@ -132,11 +133,18 @@ class PostgresStore:
         seconds = await connection.fetchval("select extract(epoch from clock_timestamp())::float8")
         ended = time.monotonic()
         self._synced = ((began + ended) / 2, float(seconds))
+        self._clock.now()
+        # All processes take the newest time that any of them wrote for granted, so that those
+        # that went on after the clock was set back and those that began since agree.
+        newest, _ = self.sql("newest_time")
+        self._clock.not_before(await connection.fetchval(newest))
+
+    def _database_ms(self) -> int:
+        at, seconds = self._synced
+        return int((seconds + time.monotonic() - at) * 1000)
 
     def now(self) -> int:
-        at, seconds = self._synced
-        self._now = max(self._now, int((seconds + time.monotonic() - at) * 1000))
-        return self._now
+        return self._clock.now()
 
     # Reading and saving
 

@@ -6,8 +6,8 @@ their own and, in WAL mode, neither wait for the writer nor hold it up.
 """
 
 import asyncio
+import logging
 import sqlite3
-import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from windlass.drivers.sql import statements
+from windlass.drivers.sql.clock import SteadyClock
 from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.queries import QUEUES_EACH, listed, load_queries
 from windlass.drivers.sql.tables import (
@@ -32,6 +33,8 @@ from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
 from windlass.model.states import TaskState
 from windlass.ports.store import Cond, Raced, Writes
+
+log = logging.getLogger(__name__)
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
@@ -55,8 +58,7 @@ class SqliteStore:
 
     def __init__(self, path: str, clock: Callable[[], int] | None = None) -> None:
         self._path = path
-        self._clock = clock or (lambda: time.time_ns() // 1_000_000)
-        self._now = 0
+        self._clock = SteadyClock(clock)
         self._queries = {name: listed(sql) for name, sql in load_queries().items()}
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="sqlite-reader")
@@ -64,14 +66,14 @@ class SqliteStore:
         check_schema(self._version())
         self._read = connect(path)
         self._read.execute("pragma query_only = on")
+        self._clock.not_before(self._read.execute(self._queries["newest_time"]).fetchone()[0])
         self._closed = asyncio.Event()
 
     def _version(self) -> int:
         return int(self._write.execute("pragma user_version").fetchone()[0])
 
     def now(self) -> int:
-        self._now = max(self._now, self._clock())
-        return self._now
+        return self._clock.now()
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator["SqliteSession"]:
@@ -149,7 +151,10 @@ class SqliteStore:
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, work)
         except sqlite3.OperationalError as error:
-            raise Unavailable(f"database {self._path}: {error}") from error
+            if error.sqlite_errorname == "SQLITE_ERROR":
+                raise  # a statement of ours is wrong, which no waiting mends
+            log.warning("database %s: %s", self._path, error)
+            raise Unavailable(f"the database does not answer: {error}") from error
 
     # The rest runs in the writer's thread, for sessions.
 

@@ -51,3 +51,24 @@ def raise_outage(results: Sequence[object]) -> int:
             log.warning("one item was refused: %r", result)
             refused += 1
     return refused
+
+
+class PassedOver:
+    """Items at the head of a list that were refused: passed over until the next look at everything.
+
+    They stay where they are, and whatever is due after them must not wait for them.
+    """
+
+    def __init__(self, every_ms: float) -> None:
+        self._every_ms = every_ms
+        self._count = 0
+        self._since = 0
+
+    def count(self, now: int) -> int:
+        if now - self._since > self._every_ms:
+            self._count, self._since = 0, now
+        return self._count
+
+    def add(self, results: Sequence[object]) -> None:
+        """Note how many of some items were refused."""
+        self._count += raise_outage(results)

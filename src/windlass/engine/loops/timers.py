@@ -3,7 +3,7 @@
 import asyncio
 
 from windlass.engine.engine import Engine
-from windlass.engine.loops.forever import raise_outage
+from windlass.engine.loops.forever import PassedOver
 from windlass.kernel.events import TimerFired
 from windlass.model.rows import Timer
 from windlass.ports.store import Cond
@@ -13,24 +13,28 @@ class Timers:
     def __init__(self, engine: Engine, batch_max: int = 500) -> None:
         self._engine = engine
         self._batch_max = batch_max
+        self._passed_over = PassedOver(engine.settings.look_s * 1000)
         self._next_due_at: int | None = None
 
     async def run_once(self) -> int:
         feed, store = self._engine.feed, self._engine.store
         feed.timers.clear()
         feed.timers_due_at = None
-        due = [Cond("due_at", "<=", store.now())]
-        rows = await store.page(Timer, due, order="due_at", limit=self._batch_max)
+        now = store.now()
+        due = [Cond("due_at", "<=", now)]
+        rows = await store.page(
+            Timer, due, order="due_at", limit=self._batch_max, offset=self._passed_over.count(now)
+        )
         results = await asyncio.gather(
             *(self._engine.submit(TimerFired(row.id, row.run_id)) for row in rows),
             return_exceptions=True,
         )
-        refused = raise_outage(results)
-        if len(rows) == refused:
-            found = await store.query("next_due")
+        self._passed_over.add(results)
+        if not rows:
             # Timers that are refused stay due; they are tried again at the next look.
-            self._next_due_at = found[0]["due_at"] if not refused else None
-        return len(rows) - refused
+            found = await store.query("next_due", now=now)
+            self._next_due_at = found[0]["due_at"]
+        return len(rows)
 
     async def pause(self) -> None:
         """Sleep until the next timer, a new earlier one, or the next look all the same."""

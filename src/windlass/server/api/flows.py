@@ -8,6 +8,7 @@ from windlass.dialects.flow import compile_flow, read_definition
 from windlass.dialects.workflow import compile_workflow, resolve
 from windlass.engine import flows, workflows
 from windlass.engine.catalog import catalog_of, packages_named
+from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Flow, Version
@@ -90,10 +91,11 @@ async def validate(request: Request) -> Response:
     definition, body = await read_version(request)
     if body.dialect == "workflow":
         names = packages_named(definition)
-        locked = resolve(definition, await catalog_of(engine_of(request), names))
-        graph = compile_workflow(definition, locked)
+        catalog = await catalog_of(engine_of(request), names)
+        locked = await compiled(definition, lambda: resolve(definition, catalog))
+        graph = await compiled(definition, lambda: compile_workflow(definition, locked))
     else:
-        graph = compile_flow(definition)
+        graph = await compiled(definition, lambda: compile_flow(definition))
     return reply(ValidView(ok=True, nodes=len(graph.nodes), params=flows.params_used(graph)))
 
 

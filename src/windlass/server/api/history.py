@@ -16,13 +16,12 @@ from windlass.protocol.api import AttemptView, EventView, Page, TaskView
 from windlass.server.api.flows import engine_of
 from windlass.server.api.logs import log_texts
 from windlass.server.api.runs import find
-from windlass.server.http import raw, reply, whole_number
+from windlass.server.http import number_of, raw, reply, whole_number
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
 _KEEPALIVE_S = 15.0
 _EVENTS_MAX = 1000
-_DIGITS = 16
 
 
 async def list_tasks(request: Request) -> Response:
@@ -107,8 +106,8 @@ async def list_events(request: Request) -> Response:
     run = await find(request)
     after = whole_number(request, "after", 0, 2**53)
     if "text/event-stream" in request.headers.get("accept", ""):
-        resume = request.headers.get("last-event-id", "")
-        after = int(resume) if resume.isdecimal() and len(resume) < _DIGITS else after
+        resumed = number_of(request.headers.get("last-event-id", ""))
+        after = after if resumed is None else resumed
         return StreamingResponse(
             stream(engine, run.id, after),
             media_type="text/event-stream",

@@ -180,7 +180,7 @@ async def signal(request: Request) -> Response:
     """Set a shared key from outside; waits for it go on."""
     body = await read_json(request, SignalBody)
     run = await find(request)
-    await runs.signal(engine_of(request), run.id, body.key, bytes(body.value).decode())
+    await runs.signal(engine_of(request), run.id, body.key, body.value)
     await note(request, "run.signal", "run", run.id, key=body.key)
     return reply(OkView())
 

@@ -22,7 +22,7 @@ from windlass.engine.engine import Engine
 from windlass.model.rows import Checkpoint, Event, Run, Worker
 from windlass.ports.store import Writes
 from windlass.protocol.exchange import Wire
-from windlass.server.http import raw
+from windlass.server.http import number_of, raw
 from windlass.server.routes import Route
 
 RING_MAX = 10_000
@@ -121,10 +121,11 @@ class Hub:
 
     def resume(self, last_id: str) -> int | None:
         """The number to go on from; None when this process cannot tell what was missed."""
-        boot, _, number = last_id.partition("-")
-        if boot != self.boot or not number.isdecimal():
+        boot, _, text = last_id.partition("-")
+        number = number_of(text)
+        if boot != self.boot or number is None or self.after(number) is None:
             return None
-        return int(number) if self.after(int(number)) is not None else None
+        return number
 
     @property
     def newest(self) -> int:
@@ -132,11 +133,11 @@ class Hub:
 
     async def read(self, last_id: str, stopping: asyncio.Event) -> AsyncIterator[bytes]:
         """The stream of one browser, until it leaves or the server stops."""
+        resumed = self.resume(last_id)
         reader = asyncio.Event()
         # No run has an empty id, so this is set only when everybody is to look again.
         others = self._engine.feed.watch("")
         self._readers.add(reader)
-        resumed = self.resume(last_id)
         at = self.newest if resumed is None else resumed
         try:
             yield self._message(at, "hello" if resumed is not None or not last_id else "reset", [])

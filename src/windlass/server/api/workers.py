@@ -59,7 +59,8 @@ async def register(request: Request) -> Response:
 
 async def exchange(request: Request) -> Response:
     """Take results, renew leases and hand out attempts, in one commit where that can be."""
-    body = await read_json(request, Exchange)
+    # One result that cannot be read is that attempt's failure; the others with it still count.
+    body = await read_json(request, Exchange, raw_checked=False)
     worker_id = who(request).check_worker(request.path_params["id"])
     attempts = attempts_of(request)
     workers.check_services(body.services)
@@ -102,7 +103,7 @@ async def report(attempts: Attempts, result: Result) -> Receipt:
         await attempts.check_token(attempt_id, str(result.token))
         if isinstance(result.error, msgspec.UnsetType):
             given = result.output
-            output = "null" if isinstance(given, msgspec.UnsetType) else bytes(given).decode()
+            output = "null" if isinstance(given, msgspec.UnsetType) else given
             status = await attempts.succeeded(attempt_id, output, result.log or None)
         else:
             fault = result.error
@@ -113,8 +114,6 @@ async def report(attempts: Attempts, result: Result) -> Receipt:
     except (StaleLease, NotFound) as error:
         return Receipt(attempt_id=attempt_id, status="stale", detail=str(error))
     except BadRequest as error:
-        # A result that cannot be kept would be sent and refused for ever.
-        await attempts.failed(attempt_id, Failure("fatal", str(error)))
         return Receipt(attempt_id=attempt_id, status="accepted", detail=str(error))
 
 

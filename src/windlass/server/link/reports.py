@@ -9,6 +9,7 @@ import msgspec
 
 from windlass.model.errors import BadRequest, NotFound, StaleLease, Unavailable, WindlassError
 from windlass.model.rows import Failure
+from windlass.model.values import readable
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.server import Arrived, Garbled
@@ -95,10 +96,10 @@ class Reports:
             return await self._failure(attempt_id, failure_of(result), Answer())
         await self._keep_logs()
         try:
+            output = readable(result.result, "the result")
             made = artifacts_of(result, self._session.worker_id, self._plane.engine.store.now())
             if made:
                 await _until_written(lambda: self._plane.engine.write(*made))
-            output = bytes(result.result).decode()
             skipped = result.status == "SKIPPED"
             return await self._commit(
                 lambda: self._plane.attempts.succeeded(attempt_id, output, skipped=skipped)

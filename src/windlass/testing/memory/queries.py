@@ -24,8 +24,9 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def next_due(db: MemoryDatabase) -> Found:
-    return [{"due_at": min((t.due_at for t in db.table(Timer).values()), default=None)}]
+def next_due(db: MemoryDatabase, now: int) -> Found:
+    coming = (t.due_at for t in db.table(Timer).values() if t.due_at > now)
+    return [{"due_at": min(coming, default=None)}]
 
 
 def count_runs(db: MemoryDatabase) -> Found:
@@ -57,10 +58,10 @@ def flow_versions(db: MemoryDatabase, flow_ids: Sequence[str]) -> Found:
     return [{"flow_id": f, "n": len(found), "latest": max(found)} for f, found in numbers.items()]
 
 
-def expired_leases(db: MemoryDatabase, now: int, count_max: int) -> Found:
+def expired_leases(db: MemoryDatabase, now: int, count_max: int, passed_over: int) -> Found:
     expired: list[Attempt] = [a for a in db.live_attempts if a.lease_until <= now]
     expired.sort(key=lambda attempt: (attempt.lease_until, attempt.id))
-    return [{"id": a.id, "lease_until": a.lease_until} for a in expired[:count_max]]
+    return [{"id": a.id, "lease_until": a.lease_until} for a in expired[passed_over:][:count_max]]
 
 
 def find_target(db: MemoryDatabase, flow: str, number: int) -> Found:

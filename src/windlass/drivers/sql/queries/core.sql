@@ -38,8 +38,8 @@ select {columns} from tasks
 select id from runs where id = any(:ids) order by id for update;
 
 -- name: next_due
--- When the next timer is due.
-select min(due_at) as due_at from timers;
+-- When the next timer is due, of those that are not yet.
+select min(due_at) as due_at from timers where due_at > :now;
 
 -- name: count_runs
 -- Runs by state.
@@ -58,11 +58,19 @@ select worker_id, count(*) as n from attempts where state in ('claimed', 'runnin
 select flow_id, count(*) as n, max(number) as latest from versions
  where flow_id = any(:flow_ids) group by flow_id;
 
+-- name: newest_time
+-- About when somebody last wrote something: the newest run, and whoever was heard of last.
+select max(at) as at from (
+    select max(seen_at) as at from workers
+    union all
+    select created_at from runs where id = (select max(id) from runs)
+) as stamps;
+
 -- name: expired_leases
 -- Live attempts whose lease has run out.
 select id, lease_until from attempts
  where state in ('claimed', 'running') and lease_until <= :now
- order by lease_until limit :count_max;
+ order by lease_until limit :count_max offset :passed_over;
 
 -- name: find_target
 -- The version a run of a flow uses: the one named by number or else the newest published one, of

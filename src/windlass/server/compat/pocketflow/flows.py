@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from windlass.dialects.flow import compile_flow, read_definition
 from windlass.engine import flows
+from windlass.engine.compiling import compiled
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.rows import Flow, Version
 from windlass.model.values import is_object
@@ -65,7 +66,7 @@ async def create_version(request: Request) -> Response:
     if not found:
         raise NotFound(f'no flow "flow-{flow_id}"')
     definition = definition_of(fields)
-    compile_flow(definition)
+    await compiled(definition, lambda: compile_flow(definition))
     number = number_field(fields, "Version")
     if number <= 0:
         where = [Cond("flow_id", "=", flow_id)]

@@ -1,0 +1,26 @@
+"""Lowering definitions without holding up everybody else: large ones in a thread of their own."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+_INLINE_BYTES = 64 * 1024
+"""Up to this size lowering takes a few milliseconds, which a thread would not make shorter."""
+
+
+async def off_loop(work: Callable[[], T], size_bytes: int) -> T:
+    """Do something that takes as long as its input is large."""
+    return work() if size_bytes <= _INLINE_BYTES else await asyncio.to_thread(work)
+
+
+async def compiled(definition: object, work: Callable[[], T]) -> T:
+    """Check or lower a definition, which nobody has measured yet."""
+    try:
+        size_bytes = len(msgspec.json.encode(definition))
+    except (TypeError, ValueError, RecursionError):
+        size_bytes = 0  # no plain JSON at all, which is the first thing that is looked at
+    return await off_loop(work, size_bytes)

@@ -1,0 +1,240 @@
+"""One pass of the group commit: what it decides, claims and gathers to be saved.
+
+Every job is decided against rows in memory; what is missing is read for all of them at once. What a
+run's definition or data may cost is bounded here and in the kernel: a job past its bound ends its
+run, and the pass goes on.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from typing import cast
+
+import msgspec
+
+from windlass.engine.demand import Demands
+from windlass.engine.graphs import Graphs
+from windlass.engine.jobs import AnyJob, ClaimJob, Job, StartJob, WriteJob
+from windlass.engine.loading import load
+from windlass.engine.workspace import Batch, RunView, Workspace
+from windlass.kernel.decide import NOTHING
+from windlass.kernel.events import BreakRun, Claim
+from windlass.kernel.turn import Decision, Limits
+from windlass.kernel.view import Missing, Need
+from windlass.model.assignment import Assignment
+from windlass.model.errors import Conflict, TooMuchWork, WindlassError
+from windlass.model.rows import Idempotency, Run, Task
+from windlass.model.states import TaskState
+from windlass.ports.store import Session, Store
+
+log = logging.getLogger(__name__)
+
+_ROUNDS_MAX = 10_000
+"""Every round reads something new, so this bounds only a mistake of ours."""
+_ROUND_STEPS = 20
+"""What asking about an event once more costs, in values read."""
+_CLAIM_TRIES = 3
+"""How often, look after look, claiming a task may go wrong in a way nobody foresaw."""
+_CLAIM_FAILURES_MAX = 10_000
+
+
+class Shared(msgspec.Struct):
+    """What passes leave to each other: rows in memory, demand that waits, and the bounds."""
+
+    store: Store
+    graphs: Graphs
+    limits: Limits
+    demands: Demands
+    workspace: Workspace
+    batch_max: int
+    claim_failures: Counter[str] = msgspec.field(default_factory=Counter[str])
+    """Tasks whose claim went wrong in a way nobody foresaw, and how often in a row."""
+
+
+class Pass:
+    """The state of one pass: views it touched, writes it gathered, claims it made."""
+
+    session: Session
+
+    def __init__(self, shared: Shared, locked: bool) -> None:
+        self.shared = shared
+        self.locked = locked
+        self.batch = Batch()
+        self.touched: set[str] = set()
+        self.claims: list[ClaimJob] = []
+        self.unserved: set[str] = set()
+        """Queues it leaves tasks in that nobody here waits for."""
+        self.now = shared.store.now()
+
+    def undo(self) -> None:
+        """Forget every row this pass was built on, and take back what it gave."""
+        for run_id in self.touched:
+            self.shared.workspace.forget(run_id)
+        for job in self.claims:
+            job.demand.given.clear()
+        self.shared.demands.anything()
+
+    def notices(self) -> list[str]:
+        """Queues other processes should look into: those where this pass leaves tasks."""
+        queues = {task.queue for task in self.ready() if task.queue}
+        return [f"queue {queue}" for queue in sorted(queues)]
+
+    def ready(self) -> list[Task]:
+        """Tasks this pass leaves queued."""
+        writes = self.batch.writes
+        return [
+            task
+            for rows in (writes.made.get(Task, {}), writes.changed.get(Task, {}))
+            for task in cast("dict[str, Task]", rows).values()
+            if task.state is TaskState.QUEUED
+        ]
+
+    async def decide_all(self, jobs: Sequence[AnyJob]) -> None:
+        """Decide every job in order; when rows are missing, read them all at once and go on."""
+        pending = list(jobs)
+        if self.locked:
+            runs = sorted({job.run_id for job in jobs if isinstance(job, Job)})
+            if runs:
+                await self.session.lock_runs(runs)
+        for _ in range(_ROUNDS_MAX):
+            needs: list[tuple[RunView, Need]] = []
+            blocked: set[str] = set()
+            again: list[AnyJob] = []
+            for job in pending:
+                if isinstance(job, WriteJob):
+                    self.batch.add(Decision(dict(job.made), dict(job.changed)), None)
+                elif job.run_id in blocked:
+                    again.append(job)
+                elif (missing := self._decide(job)) is not None:
+                    needs += missing
+                    blocked.add(job.run_id)
+                    again.append(job)
+            if not again:
+                return
+            await load(self.session, self.shared.graphs, needs)
+            pending = again
+        raise AssertionError("a decision kept asking for more rows")
+
+    def _decide(self, job: Job | StartJob) -> list[tuple[RunView, Need]] | None:
+        """Decide one job; returns what has to be read first, or None when it is decided."""
+        view = self.shared.workspace.view(job.run_id)
+        self.touched.add(job.run_id)
+        try:
+            decision = self._ask(job, view)
+        except Missing as missing:
+            view.steps += _ROUND_STEPS
+            needs = [*self._first_needs(job, view, missing.need), *missing.also]
+            return [(view, need) for need in needs]
+        except TooMuchWork as error:
+            view.steps = 0
+            if isinstance(job, Job) and not isinstance(job.event, BreakRun):
+                job.break_run(error)
+                return self._decide(job)
+            job.outcome = error
+            return None
+        except WindlassError as error:
+            if self._reread(job, view):
+                return self._decide(job)
+            job.outcome = error
+            return None
+        except Exception as error:
+            if not isinstance(job, ClaimJob):
+                raise
+            log.exception("a task of run %s cannot be claimed", job.run_id)
+            return self._claim_failed(job, error)
+        view.steps = 0
+        self.shared.workspace.decided(view)
+        if decision is NOTHING and self._reread(job, view):
+            return self._decide(job)
+        job.outcome = decision.answer
+        if decision.made or decision.changed or decision.removed:
+            self.batch.add(decision, view)
+            view.apply(decision)
+        if isinstance(job, ClaimJob) and isinstance(decision.answer, Assignment):
+            job.demand.given.append(decision.answer)
+        return None
+
+    def _claim_failed(self, job: ClaimJob, error: Exception) -> list[tuple[RunView, Need]] | None:
+        """Rows in memory may contradict each other once; a task that can never be claimed would
+        stand in its queue for ever, so after some looks its run ends."""
+        failures = self.shared.claim_failures
+        assert isinstance(job.event, Claim)
+        task_id = job.event.task_id
+        failures[task_id] += 1
+        if failures[task_id] >= _CLAIM_TRIES:
+            del failures[task_id]
+            job.break_run(error)
+            return self._decide(job)
+        if len(failures) > _CLAIM_FAILURES_MAX:
+            failures.clear()
+        self.shared.workspace.forget(job.run_id)
+        job.outcome = WindlassError(f"cannot be claimed: {error!r}")
+        return None
+
+    def _ask(self, job: Job | StartJob, view: RunView) -> Decision:
+        limits = self.shared.limits
+        if isinstance(job, StartJob):
+            if view.run is not None:
+                # The commit of an earlier try did happen after all.
+                return Decision(answer=job.run_id)
+            if job.key is not None and job.key.key in self.batch.writes.made.get(Idempotency, ()):
+                raise Conflict(f'key "{job.key.key}" starts another run at this very moment')
+            view.whole = True
+            return job.decide(view, self.now, limits)
+        run = view.get(Run, job.run_id)
+        if run is None:
+            # The kernel words the refusal; it reads no graph for a run that is not there.
+            return job.decide(self.shared.graphs.none, view, self.now, limits)
+        graph = self.shared.graphs.get(run.version_id)
+        if graph is None:
+            broken = self.shared.graphs.broken(run.version_id)
+            raise broken or Missing(Need("graph", run.version_id))
+        return job.decide(graph, view, self.now, limits)
+
+    def _first_needs(self, job: Job | StartJob, view: RunView, need: Need) -> list[Need]:
+        """What is missing and, for a run not in memory, what the event will ask for next."""
+        if isinstance(job, Job) and need.what == "runs":
+            return [need, *(n for n in job.needs() if n != need)]
+        return [need]
+
+    def _reread(self, job: Job | StartJob, view: RunView) -> bool:
+        """A refusal from rows kept in memory may be wrong: forget them and look, once."""
+        if view.fresh or job.run_id in self.batch.writes.seqs:
+            return False
+        self.shared.workspace.forget(job.run_id)
+        return True
+
+    # Claims
+
+    async def claim_all(self) -> None:
+        """Give waiting demand what is queued, in the database or by this very pass."""
+        demands = self.shared.demands
+        ready = self.ready()
+        counts = Counter(task.queue or "" for task in ready)
+        wants = demands.backlog(self.shared.batch_max, counts)
+        if wants:
+            found = await self.session.queued(wants)
+            demands.looked(wants, found)
+            await self._claim(found, stored=True)
+        left = await self._claim(ready, stored=False)
+        queues = {task.queue or "" for task in left}
+        demands.filled(queues)
+        self.unserved = {queue for queue in queues if not demands.serves(queue)}
+
+    async def _claim(self, tasks: Sequence[Task], *, stored: bool) -> list[Task]:
+        matches = self.shared.demands.match(tasks)
+        jobs: list[ClaimJob] = []
+        for demand, task in matches.pairs:
+            job = ClaimJob(demand.claim(task), demand)
+            if stored:
+                # Touched from here on: if the pass fails now, this row must be forgotten with it.
+                self.touched.add(job.run_id)
+                self.shared.workspace.view(job.run_id).give(Task, [task.id], [task])
+            jobs.append(job)
+        self.claims += jobs
+        await self.decide_all(jobs)
+        for job, (_, task) in zip(jobs, matches.pairs, strict=True):
+            if isinstance(job.outcome, WindlassError):
+                log.warning("task %s cannot be claimed: %s", task.id, job.outcome)
+                self.shared.demands.skip_until_next_look(task)
+        return matches.left
