@@ -267,3 +267,19 @@ async def test_a_page_of_several_states_is_one_list_in_order(store: Store) -> No
     page = await store.page(Run, where, descending=True, limit=3, offset=1)
     assert [row.id for row in page] == ["r08", "r06", "r05"]
     assert await store.page(Run, [Cond("state", "in", ("failed",))], limit=5) == []
+
+
+async def test_a_state_asked_for_twice_is_listed_once_and_no_state_lists_nothing(
+    store: Store,
+) -> None:
+    await make(store, a_run(), a_run(OTHER))
+    twice = [Cond("state", "in", ("running", "running"))]
+    assert [run.id for run in await store.page(Run, twice)] == sorted([RUN, OTHER])
+    assert await store.page(Run, [Cond("state", "in", ())]) == []
+
+
+async def test_what_was_passed_over_is_not_read_again(store: Store) -> None:
+    await make(store, *(an_attempt(f"{RUN}~a.{n}", lease_until=n) for n in range(1, 4)))
+    found = await store.query("expired_leases", now=9, count_max=5, passed_over=2)
+    assert [row["lease_until"] for row in found] == [3]
+    assert await store.query("next_due", now=9) == [{"due_at": None}]

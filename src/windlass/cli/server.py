@@ -108,6 +108,20 @@ def dev(
     show_default=True,
     help="How often a minute somebody may sign in in vain, by user and address.",
 )
+@setting(
+    "--connections-max",
+    type=click.IntRange(min=16),
+    default=4096,
+    show_default=True,
+    help="HTTP connections at once; one more replaces the oldest that asked for nothing.",
+)
+@setting(
+    "--head-s",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Seconds a caller may take to send the head of a request.",
+)
 @lease_option
 @setting("--allow-scripts", is_flag=True, help="Let definitions run commands on this machine.")
 @setting(
@@ -137,6 +151,8 @@ def server(
     no_auth: bool,
     session_s: float,
     login_tries: int,
+    connections_max: int,
+    head_s: float,
     lease_s: float,
     allow_scripts: bool,
     push_allow: tuple[str, ...],
@@ -164,6 +180,8 @@ def server(
         no_auth=no_auth,
         session_s=session_s,
         login_tries=login_tries,
+        connections_max=connections_max,
+        head_s=head_s,
         lease_s=lease_s,
         allow_scripts=allow_scripts,
         push_allow=tuple(item for given in push_allow for item in given.split(",") if item),

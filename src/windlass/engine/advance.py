@@ -13,6 +13,7 @@ knows whether the commit happened: the pass looks for one of its own events befo
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -71,6 +72,8 @@ class Advance:
         self.on_unserved: list[Callable[[set[str]], None]] = []
         """Told of queues that were given tasks nobody in this process waits for."""
         self.passes = 0
+        self._waiting_since: float | None = None
+        """When the oldest of what waits began to wait, by the monotonic clock."""
         self.batch_max = batch_max
         self._outage_s = outage_s
         self._jobs: deque[AnyJob] = deque()
@@ -79,8 +82,16 @@ class Advance:
     # Callers
 
     def submit(self, job: AnyJob) -> None:
+        if self._waiting_since is None:
+            self._waiting_since = time.monotonic()
         self._jobs.append(job)
         self._wake.set()
+
+    @property
+    def behind_s(self) -> float:
+        """For how long something has waited to be committed without any pass coming to an end."""
+        since = self._waiting_since
+        return 0.0 if since is None else time.monotonic() - since
 
     def wait_for_work(self, demand: Demand) -> None:
         """Add demand; its `answer` is resolved with assignments once there are any."""
@@ -128,6 +139,7 @@ class Advance:
             await self._one_by_one(jobs)
             # Claims may be what failed: they wait for the next look, not for us to spin.
             self.demands.looked(self.demands.backlog(1, {}), ())
+        self._waiting_since = time.monotonic() if self._jobs else None
         return len(jobs)
 
     async def _one_by_one(self, jobs: Sequence[AnyJob]) -> None:

@@ -34,6 +34,8 @@ class Settings(msgspec.Struct, frozen=True):
     """How often expired leases are looked for."""
     look_s: float = 5.0
     """How often everything is looked at afresh, in case a wake-up was lost."""
+    behind_s_max: float = 10.0
+    """A process that has had something to commit for so long without doing so is not ready."""
     payload_bytes_max: int = 8 * 1024 * 1024
     push_slots: int = 16
     """How many attempts a push worker gets at once if it did not say."""

@@ -4,7 +4,7 @@ A worker may say that it has a package without saying what is in it. Its demand 
 handler, so the names come from wherever they are seen: manifests, graphs of runs, names of queues.
 """
 
-from collections import defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -21,18 +21,27 @@ def is_name(text: str) -> bool:
     return 0 < len(text) <= _NAME_MAX and text.isprintable()
 
 
-class Handlers:
-    """Names of handlers by `package@version`; grows only."""
+_CHARS_MAX = 8_000_000
+"""What all names may take together; packages nobody asked for lately are forgotten first, and
+learned again when they are mentioned."""
 
-    def __init__(self) -> None:
-        self._known: defaultdict[str, set[str]] = defaultdict(set)
+
+class Handlers:
+    """Names of handlers by `package@version`, of those asked for last."""
+
+    def __init__(self, chars_max: int = _CHARS_MAX) -> None:
+        self._known: OrderedDict[str, set[str]] = OrderedDict()
+        self._chars = 0
+        self._chars_max = chars_max
         self.count = 0
-        """How many handlers are known: what was derived from them holds until it grows."""
+        """How often this has changed: what was derived from it holds until it does."""
         self.on_new: list[Callable[[str], None]] = []
         """Told of each package of which a new handler became known."""
 
     def of(self, package: str) -> list[str]:
         """The services (`package@version:handler`) of a package."""
+        if package in self._known:
+            self._known.move_to_end(package)
         return [f"{package}:{handler}" for handler in sorted(self._known.get(package, ()))]
 
     def learn_manifest(self, package: str, manifest: dict[str, Any]) -> None:
@@ -41,11 +50,16 @@ class Handlers:
         self.learn(package, [name for name in types if isinstance(name, str)][:_HANDLERS_MAX])
 
     def learn(self, package: str, handlers: Iterable[str]) -> None:
-        known = self._known[package]
+        known = self._known.get(package, set())
         new = {name for name in handlers if is_name(name)} - known
         if new:
-            known |= new
-            self.count += len(new)
+            self._known[package] = known | new
+            self._known.move_to_end(package)
+            self.count += 1
+            self._chars += sum(map(len, new))
+            while self._chars > self._chars_max and len(self._known) > 1:
+                _, forgotten = self._known.popitem(last=False)
+                self._chars -= sum(map(len, forgotten))
             for tell in self.on_new:
                 tell(package)
 

@@ -30,6 +30,8 @@ T = TypeVar("T")
 NATIVE_TYPE = "application/vnd.windlass+json"
 """What callers accept who want our own shape where AstraFlow has another."""
 _INLINE_BYTES = 256 * 1024
+_PIECE_S = 30.0
+"""How long a body may stand still before its caller is taken for gone."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
@@ -56,10 +58,15 @@ async def read_body(request: Request, bytes_max: int) -> bytes:
     if stated.isdecimal() and int(stated) > bytes_max:
         raise TooLarge(f"the body has {stated} bytes, at most {bytes_max} are taken")
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > bytes_max:
-            raise TooLarge(f"the body has more than {bytes_max} bytes")
+    try:
+        async with asyncio.timeout(_PIECE_S) as deadline:
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > bytes_max:
+                    raise TooLarge(f"the body has more than {bytes_max} bytes")
+                deadline.reschedule(asyncio.get_running_loop().time() + _PIECE_S)
+    except TimeoutError as error:
+        raise BadRequest(f"the body did not go on for {_PIECE_S:.0f} s") from error
     return bytes(body)
 
 

@@ -21,6 +21,7 @@ from windlass.model.errors import WindlassError
 from windlass.model.states import RunState
 from windlass.protocol.link.envelope import FRAME_BYTES_MAX
 from windlass.wiring import stores
+from windlass.wiring.connections import bounded
 from windlass.wiring.examples import HELLO, HELLO_PARAMS
 from windlass.wiring.options import ServerOptions
 from windlass.wiring.system import System, builtin_functions, running
@@ -144,7 +145,7 @@ async def serving(system: System, bound: socket.socket) -> AsyncGenerator["async
         lifespan="off",
         server_header=False,
         timeout_graceful_shutdown=5,
-        http="httptools",
+        http=bounded(options.connections_max, options.head_s),
         ws=PeerWebSockets,
         ws_max_size=FRAME_BYTES_MAX,
         ws_ping_interval=20,

@@ -16,6 +16,10 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How long a user who signed in is not asked again."""
     login_tries: int = 10
     """How often a minute somebody may sign in in vain, by user and address."""
+    connections_max: int = 4_096
+    """HTTP connections at once; one more takes the place of the oldest that asked for nothing."""
+    head_s: float = 10.0
+    """How long a caller may take to send the head of a request."""
     lease_s: float = 30.0
     allow_scripts: bool = False
     push_allow: tuple[str, ...] = ()

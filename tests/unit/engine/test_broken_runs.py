@@ -113,12 +113,7 @@ async def test_timers_that_cannot_fire_end_their_runs_and_hold_up_no_others() ->
     async with local_engine({"echo": echo}, clock="real") as local:
         run_ids = []
         for _ in range(20):
-            run_id = await local.start(
-                {
-                    **sleeper,
-                    "nodes": {**sleeper["nodes"], "b": call(prep={"input_key": "$params.n"})},
-                }
-            )
+            run_id = await local.start(poisonable)
             poison(local, run_id)
             run_ids.append(run_id)
         await is_well(local)

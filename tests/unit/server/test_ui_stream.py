@@ -1,7 +1,7 @@
 """The stream of all runs: numbered, resumable, honest about what it no longer holds."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 import msgspec
@@ -119,3 +119,13 @@ async def test_the_stream_ends_when_the_server_stops() -> None:
     stopping.set()
     with pytest.raises(StopAsyncIteration):
         await asyncio.wait_for(anext(stream), 5)
+
+
+async def test_an_id_of_thousands_of_digits_is_no_place_to_go_on_from() -> None:
+    hub = Hub(engine())
+    stream = hub.read(f"{hub.boot}-{'9' * 5_000}", asyncio.Event())
+    assert (await next_of(stream))[1] == "reset"
+    assert len(hub._readers) == 1
+    assert isinstance(stream, AsyncGenerator)
+    await stream.aclose()
+    assert not hub._readers, "and leaves nobody behind"

@@ -14,6 +14,7 @@ import anyio
 import httpx
 import msgspec
 
+from windlass.drivers.dispatch.bounded import TooLarge, UnknownEncoding, read_within
 from windlass.drivers.dispatch.runner import AttemptError, Execute, Runner
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, Unavailable
@@ -65,7 +66,9 @@ class PushDispatcher:
         self._retired: set[asyncio.Task[None]] = set()
         self.changed = asyncio.Event()
         """Set it when a worker has registered, so that it need not wait for the next look."""
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {"Accept-Encoding": "identity"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
         self._http = httpx.AsyncClient(
             # A call may take hours: how long is for the node's own time limit to say.
             timeout=httpx.Timeout(None, connect=5.0),
@@ -160,31 +163,37 @@ class PushDispatcher:
                 "X-Windlass-Attempt": assignment.attempt_id,
             }
             try:
-                response = await self._http.post(url, content=body.encode(), headers=headers)
+                async with self._http.stream(
+                    "POST", url, content=body.encode(), headers=headers
+                ) as response:
+                    answer = await read_within(response, self._reply_bytes_max)
             except httpx.HTTPError as error:
                 text = f"{worker.id} at {url}: {type(error).__name__} {error}".rstrip()
                 raise AttemptError(Failure("unreachable", text)) from error
-            return self._read(response, worker.id, service)
+            except TooLarge as error:
+                text = f"{worker.id}: the result is over the limit: {error}"
+                raise AttemptError(Failure("fatal", text)) from error
+            except UnknownEncoding as error:
+                text = f"{worker.id} answered {service} unreadably: {error}"
+                raise AttemptError(Failure("unreachable", text)) from error
+            return self._read(response.status_code, answer, worker.id, service)
 
         return execute
 
-    def _read(self, response: httpx.Response, worker_id: str, service: str) -> Json:
-        if len(response.content) > self._reply_bytes_max:
-            text = f"{worker_id}: result of {len(response.content)} bytes is over the limit"
-            raise AttemptError(Failure("fatal", text))
+    def _read(self, status: int, answer: bytes, worker_id: str, service: str) -> Json:
         try:
-            reply = msgspec.json.decode(response.content, type=Reply)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            text = f"{worker_id} answered {response.status_code} without JSON for {service}"
+            reply = msgspec.json.decode(answer, type=Reply)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            text = f"{worker_id} answered {status} without JSON for {service}"
             raise AttemptError(Failure("unreachable", text)) from error
-        if response.status_code in (401, 403):
+        if status in (401, 403):
             text = f"{worker_id} does not accept this server's token; see --push-token"
             raise AttemptError(Failure("unreachable", text))
         if reply.error:
             kind = reply.kind if reply.kind in ("failed", "fatal", "timeout") else "failed"
             raise AttemptError(Failure(kind, reply.error, retry_after_ms=reply.retry_after_ms))
-        if response.status_code >= 400:
-            text = f"{worker_id} answered {response.status_code} for {service}"
+        if status >= 400:
+            text = f"{worker_id} answered {status} for {service}"
             raise AttemptError(Failure("unreachable", text))
         try:
             return readable(reply.result, f"the result of {worker_id}")

@@ -76,11 +76,15 @@ async def healthz(request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    """Ready: the database answers too."""
+    """Ready: the database answers too, and what was asked for gets done."""
+    engine = engine_of(request)
     try:
-        await engine_of(request).store.query("next_due")
+        await engine.store.query("next_due", now=engine.store.now())
     except Unavailable as error:
         return PlainTextResponse(f"not ready: {error}\n", 503)
+    behind_s = engine.advance.behind_s
+    if behind_s > engine.settings.behind_s_max:
+        return PlainTextResponse(f"not ready: nothing was committed for {behind_s:.0f} s\n", 503)
     return PlainTextResponse("ready\n")
 
 
