@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from windlass.engine import advance, demand, passes, runs, workspace
-from windlass.engine.loops import leases, strays, timers
+from windlass.engine.loops import leases, orphans, timers
 from windlass.kernel import cancel, decide, routing, scopes, turn, visits
 from windlass.kernel.events import AttemptSucceeded, Claim, TimerFired
 from windlass.kernel.nodes import call, subflow
@@ -295,11 +295,11 @@ def slot_kept_by_the_stopped(patch: Patch) -> None:
 
 
 @fault("tasks that wait for a worker which is gone wait for ever")
-def strays_left_alone(patch: Patch) -> None:
-    async def run_once(self: strays.Strays) -> int:
+def orphans_left_alone(patch: Patch) -> None:
+    async def run_once(self: orphans.OrphanedTasks) -> int:
         return 0
 
-    patch.setattr(strays.Strays, "run_once", run_once)
+    patch.setattr(orphans.OrphanedTasks, "run_once", run_once)
 
 
 @fault("an acknowledgement covers frames that were not settled")

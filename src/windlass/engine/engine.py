@@ -17,6 +17,7 @@ from windlass.engine.feed import Feed
 from windlass.engine.graphs import Graphs
 from windlass.engine.handlers import Handlers
 from windlass.engine.jobs import Job, WriteJob
+from windlass.engine.loops.forever import Duties
 from windlass.kernel.events import RunEvent
 from windlass.kernel.turn import Limits
 from windlass.model.ids import uuid7
@@ -65,6 +66,7 @@ class Engine:
         self.worker_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By worker: its row is read and then written, by one request at a time."""
         self.feed = Feed()
+        self.duties = Duties()
         self.advance.listeners.append(self.feed.committed)
         self._random_bits = random_bits
         self.name = name or f"server-{random_bits(32):08x}"

@@ -40,6 +40,9 @@ class Metrics:
             lines.append(f'windlass_events_total{{type="{kind}"}} {count}')
         family("windlass_passes_total", "counter", "Group commits made by this process.")
         lines.append(f"windlass_passes_total {engine.advance.passes}")
+        family("windlass_loop_failures_total", "counter", "Failures of background loops.")
+        for duty in engine.duties.all.values():
+            lines.append(f'windlass_loop_failures_total{{loop="{duty.name}"}} {duty.failures}')
         family("windlass_http_requests_total", "counter", "Requests by route and status.")
         for (method, path, status), count in sorted(self._requests.items()):
             labels = f'method="{method}",path="{label(path)}",status="{status}"'

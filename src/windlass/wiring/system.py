@@ -2,14 +2,13 @@
 in order.
 """
 
-import asyncio
 import contextlib
 import gc
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 
 from windlass.drivers.blobs.files import FileBlobs
@@ -21,15 +20,16 @@ from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.loops.control import Control
 from windlass.engine.loops.expiry import Expiry
-from windlass.engine.loops.forever import run_forever
+from windlass.engine.loops.forever import Loop, restarted, run_forever
 from windlass.engine.loops.leases import Leases
-from windlass.engine.loops.look import Look
-from windlass.engine.loops.strays import Strays
+from windlass.engine.loops.notices import NoticeListener
+from windlass.engine.loops.orphans import OrphanedTasks
 from windlass.engine.loops.timers import Timers
 from windlass.model.rows import Worker
 from windlass.ports.store import Store
 from windlass.protocol.packages.signature import Trust
 from windlass.server.app import AppOptions, create_app
+from windlass.server.link.duties import LinkChecks, LinkLeases
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.server.push_urls import LOOPBACK
 from windlass.wiring.functions import executions
@@ -42,8 +42,37 @@ _LOCAL_SLOTS = 256
 _SCRIPT_SLOTS = 4
 
 
+class Group:
+    """Background work in one task group, ended one by one in the reverse of its order."""
+
+    def __init__(self, group: TaskGroup) -> None:
+        self._group = group
+        self._started: list[tuple[anyio.CancelScope, anyio.Event]] = []
+
+    def start(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        scope, ended = anyio.CancelScope(), anyio.Event()
+        self._started.append((scope, ended))
+
+        async def run() -> None:
+            try:
+                with scope:
+                    await work()
+            finally:
+                ended.set()
+
+        self._group.start_soon(run, name=name)
+
+    async def stop(self) -> None:
+        for scope, ended in reversed(self._started):
+            scope.cancel()
+            await ended.wait()
+        self._group.cancel_scope.cancel()
+
+
 class System:
     """Everything a process runs."""
+
+    _duties: Group
 
     def __init__(self, store: Store, options: ServerOptions) -> None:
         self.options = options
@@ -55,7 +84,6 @@ class System:
         self.push: PushDispatcher | None = None
         self.control: Control | None = None
         self.runners: list[Runner] = []
-        self._tasks: list[asyncio.Task[None]] = []
 
     def app(self) -> Starlette:
         options = AppOptions(
@@ -79,52 +107,74 @@ class System:
 
     def start(self, local: Mapping[str, Execute]) -> None:
         """Start committing and, in the control role, the loops and dispatchers."""
-        self._spawn(self.engine.advance.run())
-        self._spawn(run_forever(Look(self.engine)))
+        engine = self.engine
+        self._supervise("Advance", engine.advance.run)
+        self._loop(NoticeListener(engine))
         if "api" in self.options.roles:
-            self._spawn(self.link.run_renewals())
-            self._spawn(self.link.run_checks())
+            self._loop(LinkLeases(self.link))
+            self._loop(LinkChecks(self.link))
         if "control" not in self.options.roles:
             return
-        self._spawn(run_forever(Timers(self.engine)))
-        self._spawn(run_forever(Leases(self.engine)))
-        self._spawn(run_forever(Strays(self.engine)))
-        self._spawn(run_forever(Expiry(self.engine, self.blobs)))
-        self.control = Control(self.engine, self._local_queues(local))
-        self._spawn(run_forever(self.control))
-        self.engine.feed.on_stop.append(self._stop_attempt)
-        self._run(Runner(self.attempts, self.engine.name, local, _LOCAL_SLOTS))
+        self._loop(Timers(engine))
+        self._loop(Leases(engine))
+        self._loop(OrphanedTasks(engine))
+        self._loop(Expiry(engine, self.blobs))
+        self.control = Control(engine, self._local_queues(local))
+        self._loop(self.control)
+        engine.feed.on_stop.append(self._stop_attempt)
+        self._run("local", Runner(self.attempts, engine.name, local, _LOCAL_SLOTS))
         if self.options.allow_scripts:
             scripts = {"script:script": run_script}
-            self._run(Runner(self.attempts, self.engine.name, scripts, _SCRIPT_SLOTS))
+            self._run("scripts", Runner(self.attempts, engine.name, scripts, _SCRIPT_SLOTS))
         self.push = PushDispatcher(
             self.attempts,
             self._push_workers,
-            holder=self.engine.name,
-            slots=self.engine.settings.push_slots,
-            reply_bytes_max=self.engine.settings.payload_bytes_max,
+            holder=engine.name,
+            slots=engine.settings.push_slots,
+            reply_bytes_max=engine.settings.payload_bytes_max,
             token=self.options.push_token,
         )
-        self._spawn(self.push.run())
+        self._duties.start("PushDispatcher", self._call_push_workers)
 
     def _local_queues(self, local: Mapping[str, Execute]) -> list[str]:
         scripts = ["script:script"] if self.options.allow_scripts else []
         return [*local, *scripts]
 
-    async def stop(self) -> None:
-        """Stop in reverse, so that last reports still find somebody to commit them."""
-        with anyio.move_on_after(_STOP_S, shield=True):
-            for task in reversed(self._tasks):
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-        await self.store.close()
+    @contextlib.asynccontextmanager
+    async def group(self) -> AsyncGenerator[None]:
+        """Where everything lives that `start` starts. It stops in reverse, so that last reports
+        still find somebody to commit them."""
+        group = anyio.create_task_group()
+        await group.__aenter__()
+        self._duties = Group(group)
+        try:
+            yield
+        finally:
+            with anyio.move_on_after(_STOP_S, shield=True):
+                await self._duties.stop()
+            # Whatever ended the block is told as it is, not as one of a group of errors.
+            await group.__aexit__(None, None, None)
+            await self.store.close()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        self._tasks.append(asyncio.ensure_future(work))
+    def _supervise(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        duty = self.engine.duties.of(name)
+        self._duties.start(name, lambda: restarted(work, duty))
 
-    def _run(self, runner: Runner) -> None:
+    def _loop(self, loop: Loop) -> None:
+        name = type(loop).__name__
+        duty = self.engine.duties.of(name)
+        self._duties.start(name, lambda: run_forever(loop, duty))
+
+    def _run(self, name: str, runner: Runner) -> None:
         self.runners.append(runner)
-        self._spawn(runner.run())
+        self._supervise(f"Runner {name}", runner.run)
+
+    async def _call_push_workers(self) -> None:
+        assert self.push is not None, "it was just made"
+        try:
+            await run_forever(self.push, self.engine.duties.of("PushDispatcher"))
+        finally:
+            await self.push.close()
 
     async def _push_workers(self) -> list[Worker]:
         return await workers.live_workers(self.engine, transport="push")
@@ -164,15 +214,13 @@ async def running(
 ) -> AsyncGenerator[System]:
     """A system from its options, running until the block ends."""
     system = System(await open_store(options.db), options)
-    system.start(builtin_functions(services=False) if local is None else local)
-    if system.control is not None:
-        # Others must find the control plane there from the moment this process answers.
-        await system.control.run_once()
-    # What is loaded now stays; the collector need not look at it for ever, nor so often: rows are
-    # short-lived and free of cycles.
-    gc.freeze()
-    gc.set_threshold(50_000, 50, 50)
-    try:
+    async with system.group():
+        system.start(builtin_functions(services=False) if local is None else local)
+        if system.control is not None:
+            # Others must find the control plane there from the moment this process answers.
+            await system.control.run_once()
+        # What is loaded now stays; the collector need not look at it for ever, nor so often: rows
+        # are short-lived and free of cycles.
+        gc.freeze()
+        gc.set_threshold(50_000, 50, 50)
         yield system
-    finally:
-        await system.stop()

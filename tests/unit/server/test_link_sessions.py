@@ -20,6 +20,7 @@ from tests.unit.server.link_bench import (
 from windlass.engine import workers
 from windlass.engine.attempts import Attempts, WaitingDemand
 from windlass.engine.handlers import Handlers
+from windlass.engine.loops.forever import run_forever
 from windlass.model.assignment import Called
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.states import TaskState
@@ -28,6 +29,7 @@ from windlass.protocol.link.envelope import Generation
 from windlass.protocol.link.server import LinkState
 from windlass.server.auth import Auth
 from windlass.server.link import connection
+from windlass.server.link.duties import LinkLeases
 from windlass.server.link.held import Held
 from windlass.server.link.outcomes import dispatch_of
 from windlass.server.link.plane import LinkPlane
@@ -169,7 +171,7 @@ async def test_renewing_goes_on_after_a_mistake_of_ours(
 
     monkeypatch.setattr(bench.plane, "renew", renew)
     monkeypatch.setattr(Attempts, "lease_s", 0.003)
-    loop = asyncio.ensure_future(bench.plane.run_renewals())
+    loop = asyncio.ensure_future(run_forever(LinkLeases(bench.plane)))
     async with asyncio.timeout(5):
         await enough.wait()
     loop.cancel()

@@ -5,7 +5,7 @@ matching as for every other transport: the one with the most room, away from the
 """
 
 import asyncio
-import logging
+import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import quote
@@ -17,12 +17,10 @@ import msgspec
 from windlass.drivers.dispatch.bounded import TooLarge, UnknownEncoding, read_within
 from windlass.drivers.dispatch.runner import AttemptError, Execute, Runner
 from windlass.model.assignment import Assignment
-from windlass.model.errors import BadRequest, Unavailable
+from windlass.model.errors import BadRequest
 from windlass.model.rows import Failure, Json, Worker
 from windlass.model.values import readable
 from windlass.ports.work import Work
-
-log = logging.getLogger(__name__)
 
 _KEEPALIVE = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -82,30 +80,23 @@ class PushDispatcher:
             ),
         )
 
-    async def run(self) -> None:
-        try:
-            while True:
-                await self.run_once()
-                self.changed.clear()
-                try:
-                    await asyncio.wait_for(self.changed.wait(), self._refresh_s)
-                except TimeoutError:
-                    continue
-        finally:
-            tasks = [*(task for _, _, task in self._runners.values()), *self._retired]
-            for task in tasks:
-                task.cancel()
-            with anyio.move_on_after(10, shield=True):
-                await asyncio.gather(*tasks, return_exceptions=True)
-            await self._http.aclose()
+    async def close(self) -> None:
+        """End all calls; each attempt is given back, so that another can have it at once."""
+        tasks = [*(task for _, _, task in self._runners.values()), *self._retired]
+        for task in tasks:
+            task.cancel()
+        with anyio.move_on_after(10, shield=True):
+            await asyncio.gather(*tasks, return_exceptions=True)
+        await self._http.aclose()
+
+    async def pause(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.changed.wait(), self._refresh_s)
 
     async def run_once(self) -> int:
         """Let the runners follow the workers that are alive; returns how many changed."""
-        try:
-            workers = {worker.id: worker for worker in await self._live_workers()}
-        except Unavailable as error:
-            log.warning("cannot look for push workers: %s", error)
-            return 0
+        self.changed.clear()
+        workers = {worker.id: worker for worker in await self._live_workers()}
         changes = 0
         for worker_id, (shape, runner, task) in list(self._runners.items()):
             worker = workers.get(worker_id)

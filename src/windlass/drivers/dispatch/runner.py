@@ -19,6 +19,7 @@ from windlass.ports.work import Waiting, Work
 log = logging.getLogger(__name__)
 
 _LAST_WORDS_S = 5.0
+_ASK_AGAIN_S = 1.0
 
 Execute = Callable[[Assignment], Awaitable[Json]]
 """Does one attempt; returns its result as JSON text or raises."""
@@ -100,7 +101,15 @@ class Runner:
             )
             taker = asyncio.ensure_future(self._take(self._waiting))
             self._takers.add(taker)
-            taker.add_done_callback(self._takers.discard)
+            taker.add_done_callback(self._took)
+
+    def _took(self, taker: asyncio.Task[None]) -> None:
+        self._takers.discard(taker)
+        error = None if taker.cancelled() else taker.exception()
+        if error is not None:
+            log.error("%s was given nothing; it asks again", self._worker_id, exc_info=error)
+            self._waiting = None
+            asyncio.get_running_loop().call_later(_ASK_AGAIN_S, self._ask_for_work)
 
     async def _take(self, waiting: Waiting) -> None:
         assignments = await waiting.assignments()
@@ -165,6 +174,9 @@ class Runner:
             try:
                 kept = await self._work.renew(held)
             except Unavailable:
+                continue
+            except Exception:
+                log.exception("leases of %s were not renewed; it goes on", self._worker_id)
                 continue
             for attempt_id in held:
                 task = self._running.get(attempt_id)

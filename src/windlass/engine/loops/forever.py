@@ -1,13 +1,20 @@
-"""The one way a background loop runs: pass after pass, through outages, until it is cancelled."""
+"""The one way a background loop runs: pass after pass, through failures, until it is cancelled.
+
+A loop that fails is logged, counted and tried again, a little later each time; `Duties` knows how
+each of them is, for whoever asks whether this process is well.
+"""
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from windlass.model.errors import Unavailable
 
 log = logging.getLogger(__name__)
+
+_PAUSE_S_MAX = 5.0
 
 
 class Loop(Protocol):
@@ -22,22 +29,80 @@ class Loop(Protocol):
         ...
 
 
-async def run_forever(loop: Loop) -> None:
-    failures = 0
+class Duty:
+    """How one loop is doing."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.failures = 0
+        """How often it has failed since this process began."""
+        self.error = ""
+        self._in_a_row = 0
+        self._failing_since: float | None = None
+
+    def went_well(self) -> None:
+        self._in_a_row = 0
+        self._failing_since = None
+
+    def failed(self, error: Exception) -> float:
+        """Note a failure; returns how long to wait before the next try."""
+        self.failures += 1
+        self._in_a_row += 1
+        self.error = f"{type(error).__name__}: {error}"
+        if self._failing_since is None:
+            self._failing_since = time.monotonic()
+        step_s = error.retry_after_s if isinstance(error, Unavailable) else 0.2
+        return min(_PAUSE_S_MAX, step_s * self._in_a_row)
+
+    @property
+    def failing_s(self) -> float:
+        """For how long every try has failed."""
+        since = self._failing_since
+        return 0.0 if since is None else time.monotonic() - since
+
+
+class Duties:
+    """The loops of one process."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, Duty] = {}
+
+    def of(self, name: str) -> Duty:
+        return self.all.setdefault(name, Duty(name))
+
+    def failing(self, longer_than_s: float) -> list[Duty]:
+        return [duty for duty in self.all.values() if duty.failing_s > longer_than_s]
+
+
+async def run_forever(loop: Loop, duty: Duty | None = None) -> None:
+    name = type(loop).__name__
+    duty = duty or Duty(name)
     while True:
         try:
             moved = await loop.run_once()
-            failures = 0
+            duty.went_well()
             if not moved:
                 await loop.pause()
-        except Unavailable as error:
-            failures += 1
-            log.warning("%s waits: %s", type(loop).__name__, error)
-            await asyncio.sleep(min(5.0, error.retry_after_s * failures))
-        except Exception:
-            failures += 1
-            log.exception("%s failed; it goes on", type(loop).__name__)
-            await asyncio.sleep(min(5.0, 0.2 * failures))
+        except Exception as error:
+            pause_s = duty.failed(error)
+            if isinstance(error, Unavailable):
+                log.warning("%s waits: %s", name, error)
+            else:
+                log.exception("%s failed; it goes on", name)
+            await asyncio.sleep(pause_s)
+
+
+async def restarted(work: Callable[[], Awaitable[None]], duty: Duty) -> None:
+    """Something that runs until it is cancelled or is done, begun again whenever it fails."""
+    while True:
+        try:
+            await work()
+            return
+        except Exception as error:
+            pause_s = duty.failed(error)
+            log.exception("%s failed; it is begun again", duty.name)
+            await asyncio.sleep(pause_s)
+            duty.went_well()
 
 
 def raise_outage(results: Sequence[object]) -> int:

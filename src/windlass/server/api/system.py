@@ -76,7 +76,7 @@ async def healthz(request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    """Ready: the database answers too, and what was asked for gets done."""
+    """Ready: the database answers too, what was asked for gets done, and every loop goes round."""
     engine = engine_of(request)
     try:
         await engine.store.query("next_due", now=engine.store.now())
@@ -85,6 +85,10 @@ async def readyz(request: Request) -> Response:
     behind_s = engine.advance.behind_s
     if behind_s > engine.settings.behind_s_max:
         return PlainTextResponse(f"not ready: nothing was committed for {behind_s:.0f} s\n", 503)
+    failing = engine.duties.failing(engine.settings.behind_s_max)
+    if failing:
+        what = "; ".join(f"{duty.name} fails: {duty.error:.200}" for duty in failing)
+        return PlainTextResponse(f"not ready: {what}\n", 503)
     return PlainTextResponse("ready\n")
 
 

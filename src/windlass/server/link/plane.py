@@ -17,7 +17,6 @@ from windlass.engine import catalog, workers
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
 from windlass.engine.loops.forever import raise_outage
-from windlass.model.errors import Unavailable
 from windlass.model.rows import Run, Worker
 from windlass.model.states import RUN_ENDED
 from windlass.ports.store import Writes
@@ -302,33 +301,6 @@ class LinkPlane:
     def metric_lines(self) -> list[str]:
         live = self.live
         return self.counts.lines(len(live), sum(len(session.held) for session in live))
-
-    async def run_renewals(self) -> None:
-        pause_s = self.attempts.lease_s / 3
-        while True:
-            await asyncio.sleep(pause_s)
-            pause_s = self.attempts.lease_s / 3
-            try:
-                await self.renew()
-            except Unavailable as error:
-                log.warning("leases of link workers wait: %s", error)
-                # Leases go on running out meanwhile: the next try comes before its turn.
-                pause_s = min(pause_s, error.retry_after_s)
-            except Exception:
-                log.exception("leases of link workers were not renewed; it goes on")
-
-    async def run_checks(self) -> None:
-        while True:
-            await asyncio.sleep(self.engine.settings.worker_ttl_s / 3)
-            try:
-                if self.sessions:
-                    await self.check()
-                    await self.installs.look()
-                await self.feedback.flush()
-            except Unavailable as error:
-                log.warning("link workers wait: %s", error)
-            except Exception:
-                log.exception("a check of the link workers failed; it goes on")
 
 
 def worker_meta(session: Session) -> dict[str, Any]:

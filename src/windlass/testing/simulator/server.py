@@ -10,13 +10,14 @@ from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.loops.forever import run_forever
 from windlass.engine.loops.leases import Leases
-from windlass.engine.loops.look import Look
-from windlass.engine.loops.strays import Strays
+from windlass.engine.loops.notices import NoticeListener
+from windlass.engine.loops.orphans import OrphanedTasks
 from windlass.engine.loops.timers import Timers
 from windlass.kernel.turn import Limits
 from windlass.model.assignment import Assignment
 from windlass.model.rows import Failure, Json
 from windlass.server.app import AppOptions, create_app
+from windlass.server.link.duties import LinkChecks, LinkLeases
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.testing.memory import MemoryDatabase, MemoryStore
 from windlass.testing.simulator.flows import LOCAL
@@ -104,11 +105,11 @@ class Server:
         blobs = FileBlobs(Path("/nonexistent"))
         self._app = create_app(engine, self._attempts, options, link=link, blobs=blobs)
         process.spawn(engine.advance.run())
-        for duty in (Timers(engine), Leases(engine), Look(engine), Strays(engine)):
+        for duty in (Timers(engine), Leases(engine), NoticeListener(engine), OrphanedTasks(engine)):
             process.spawn(run_forever(duty))
         process.spawn(runner.run())
-        process.spawn(link.run_renewals())
-        process.spawn(link.run_checks())
+        process.spawn(run_forever(LinkLeases(link)))
+        process.spawn(run_forever(LinkChecks(link)))
 
     @property
     def _limits(self) -> Limits:

@@ -5,7 +5,7 @@ import pytest
 from tests.unit.engine.test_workflow_runs import Bench, bench
 from tests.workflows import edge, node, workflow
 from windlass.engine import workers
-from windlass.engine.loops.strays import Strays
+from windlass.engine.loops.orphans import OrphanedTasks
 from windlass.model.rows import Task
 from windlass.model.states import TaskState
 
@@ -43,10 +43,10 @@ async def test_what_waits_for_a_worker_without_the_package_goes_to_others() -> N
     async with bench("a", "b") as work:
         run_id = await second_task(work, {})
         await note(work, [KIT])
-        strays = Strays(work.local.engine)
-        assert await strays.run_once() == 0
+        orphans = OrphanedTasks(work.local.engine)
+        assert await orphans.run_once() == 0
         await note(work, [])
-        assert await strays.run_once() == 1
+        assert await orphans.run_once() == 1
         assert waits_in(work, run_id) == (TaskState.QUEUED, f"link:{KIT}:kit.b")
 
 
@@ -54,10 +54,10 @@ async def test_what_only_a_living_worker_has_goes_on_waiting_for_it() -> None:
     async with bench("a", "b") as work:
         run_id = await second_task(work, PINNED)
         await note(work, [])
-        await Strays(work.local.engine).run_once()
+        await OrphanedTasks(work.local.engine).run_once()
         assert waits_in(work, run_id) == (TaskState.QUEUED, f"link@w:{KIT}:kit.b")
         await note(work, [KIT], state="offline")
-        await Strays(work.local.engine).run_once()
+        await OrphanedTasks(work.local.engine).run_once()
         state, _ = waits_in(work, run_id)
         assert state is TaskState.FAILED
 
@@ -69,10 +69,10 @@ async def test_nobody_is_gone_for_having_been_silent_while_nobody_listened() -> 
         clock = work.local._clock
         assert clock is not None
         clock.now_ms += 3_600_000  # the server was away for an hour
-        strays = Strays(work.local.engine)
-        assert await strays.run_once() == 0
+        orphans = OrphanedTasks(work.local.engine)
+        assert await orphans.run_once() == 0
         assert waits_in(work, run_id)[0] is TaskState.QUEUED
         for _ in range(6):
             clock.now_ms += 10_000
-            await strays.run_once()
+            await orphans.run_once()
         assert waits_in(work, run_id)[0] is TaskState.FAILED

@@ -11,7 +11,7 @@ from windlass.model.queues import owner_of, package_of
 from windlass.model.rows import Worker
 
 
-class Strays:
+class OrphanedTasks:
     """A worker has a while to come back: its time-to-live and one lease more."""
 
     def __init__(self, engine: Engine, batch_max: int = 500) -> None:

@@ -5,7 +5,7 @@ import asyncio
 from windlass.engine.engine import Engine
 
 
-class Look:
+class NoticeListener:
     """Wakes this process's demand and watchers when another process queued or moved something."""
 
     def __init__(self, engine: Engine) -> None:
