@@ -8,7 +8,7 @@ from tests.conformance.conftest import Open
 from tests.conformance.rows import OTHER, RUN, a_run, a_task, an_attempt, change, make, writes
 from windlass.model.rows import Attempt, Run, Task
 from windlass.model.states import AttemptState, TaskState
-from windlass.ports.store import Cond, Raced, Store
+from windlass.ports.store import Cond, Raced, Store, Writes
 
 pytestmark = pytest.mark.anyio
 
@@ -41,30 +41,70 @@ async def test_queued_tasks_come_by_priority_then_age_and_no_more_than_wanted(
 
 
 async def test_renewing_extends_what_is_held_and_tells_who_should_stop(store: Store) -> None:
-    ids = [f"{RUN}~{name}.1" for name in "abc"]
+    now = store.now()
+    ids = [f"{RUN}~{name}.1" for name in "abcd"]
+    soon, later, latest = now + 60_000, now + 90_000, now + 99_000
     await make(
         store,
-        an_attempt(ids[0], lease_until=100),
-        an_attempt(ids[1], lease_until=900, state=AttemptState.RUNNING, cancel_at=5),
-        an_attempt(ids[2], lease_until=100, state=AttemptState.LOST),
+        an_attempt(ids[0], lease_until=soon),
+        an_attempt(ids[1], lease_until=latest, state=AttemptState.RUNNING, cancel_at=5),
+        an_attempt(ids[2], lease_until=soon, state=AttemptState.LOST),
+        an_attempt(ids[3], lease_until=now - 1),
     )
     wanted = [f"{task}@1" for task in ids]
-    held = await store.renew([*wanted, "absent@1"], 500)
-    assert held == {wanted[0]: False, wanted[1]: True}
+    held = await store.renew([*wanted, "absent@1"], later)
+    assert held == {wanted[0]: False, wanted[1]: True}, "one that has run out is nobody's"
     leases = [attempt.lease_until for attempt in await store.page(Attempt)]
-    assert leases == [500, 900, 100], "a lease never gets shorter"
-    assert await store.renew([], 500) == {}
-    assert await store.renew(wanted, 950, "somebody else") == {}
-    assert await store.renew(wanted[:1], 950, "w") == {wanted[0]: False}
+    assert leases == [later, latest, soon, now - 1], "a lease never gets shorter"
+    assert await store.renew([], later) == {}
+    assert await store.renew(wanted, latest, "somebody else") == {}
+    assert await store.renew(wanted[:1], latest, "w") == {wanted[0]: False}
 
 
 async def test_a_change_of_an_attempt_does_not_undo_a_renewal(store: Store) -> None:
     task = f"{RUN}~a.1"
-    await make(store, an_attempt(task, lease_until=100))
-    await store.renew([f"{task}@1"], 500)
-    await change(store, an_attempt(task, lease_until=100, cancel_at=1))
+    now = store.now()
+    await make(store, an_attempt(task, lease_until=now + 60_000))
+    await store.renew([f"{task}@1"], now + 90_000)
+    await change(store, an_attempt(task, lease_until=now + 60_000, cancel_at=1))
     [attempt] = await store.page(Attempt)
-    assert (attempt.lease_until, attempt.cancel_at) == (500, 1)
+    assert (attempt.lease_until, attempt.cancel_at) == (now + 90_000, 1)
+
+
+async def test_a_lease_that_was_renewed_since_it_was_read_is_not_taken_away(store: Store) -> None:
+    task = f"{RUN}~a.1"
+    now = store.now()
+    await make(store, an_attempt(task, lease_until=now + 60_000))
+
+    async def expire(at: int) -> None:
+        lost = an_attempt(task, state=AttemptState.LOST)
+        async with store.session() as session:
+            await session.save(Writes(changed={Attempt: {lost.id: lost}}, expired={lost.id: at}))
+
+    await store.renew([f"{task}@1"], now + 90_000)
+    with pytest.raises(Raced, match="renewed"):
+        await expire(now + 60_001)
+    assert [attempt.state for attempt in await store.page(Attempt)] == [AttemptState.CLAIMED]
+    await expire(now + 90_001)
+    assert [attempt.state for attempt in await store.page(Attempt)] == [AttemptState.LOST]
+
+
+async def test_another_process_hears_of_a_commit_within_a_moment(open_store: Open) -> None:
+    one, two = await open_store(), await open_store()
+    async with asyncio.timeout(5):
+        # The first answer may only say that listening has begun.
+        heard = asyncio.ensure_future(two.notices())
+        await asyncio.sleep(0.3)
+        if heard.done():
+            heard = asyncio.ensure_future(two.notices())
+            await asyncio.sleep(0.1)
+        began = asyncio.get_running_loop().time()
+        row = a_run()
+        async with one.session() as session:
+            await session.save(Writes(made={Run: {row.id: row}}, notices=[f"runs {row.id}"]))
+        told = await heard
+        assert asyncio.get_running_loop().time() - began < 0.25
+    assert told in ([], [f"runs {row.id}"]), "what moved, or that something did"
 
 
 async def claim_some(store: Store, rounds: int) -> list[str]:

@@ -137,8 +137,9 @@ class Advance:
         except Exception:
             log.warning("a pass failed; its jobs are done again one by one", exc_info=True)
             await self._one_by_one(jobs)
-            # Claims may be what failed: they wait for the next look, not for us to spin.
-            self.demands.looked(self.demands.backlog(1, {}), ())
+            if not jobs:
+                # Claims are what failed: they wait for the next look, not for us to spin.
+                self.demands.looked(self.demands.backlog(1, {}), ())
         self._waiting_since = time.monotonic() if self._jobs else None
         return len(jobs)
 

@@ -2,35 +2,45 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Generic, TypeVar, cast
 
-from windlass.model.rows import Attempt, Event, Run, Task, Timer
+from windlass.engine.notices import stopped
+from windlass.model.ids import run_of
+from windlass.model.rows import Event, Run, Task, Timer
 from windlass.model.states import RUN_ENDED, TASK_ENDED
 from windlass.ports.store import Writes
 
 R = TypeVar("R", Run, Task)
+
+EVERY_RUN = ""
 
 
 class Ends(Generic[R]):
     """Those who wait for rows to end."""
 
     def __init__(self) -> None:
-        self._waiters: defaultdict[str, set[asyncio.Future[R]]] = defaultdict(set)
+        self._waiters: defaultdict[str, set[asyncio.Future[R | None]]] = defaultdict(set)
 
-    def expect(self, id_: str) -> "asyncio.Future[R]":
-        """Resolved with the row when it ends in this process; cancel it to give up."""
-        waiter: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+    def expect(self, id_: str) -> "asyncio.Future[R | None]":
+        """Resolved with the row when it ends in this process, or with None when its run moved in
+        another one, so that it is time to look; cancel it to give up."""
+        waiter: asyncio.Future[R | None] = asyncio.get_running_loop().create_future()
         self._waiters[id_].add(waiter)
         waiter.add_done_callback(lambda done: self._forget(id_, done))
         return waiter
 
-    def tell(self, id_: str, row: R) -> None:
+    def tell(self, id_: str, row: R | None) -> None:
         for waiter in self._waiters.pop(id_, ()):
             if not waiter.done():
                 waiter.set_result(row)
 
-    def _forget(self, id_: str, waiter: "asyncio.Future[R]") -> None:
+    def look(self, moved: Callable[[str], bool]) -> None:
+        """Those who wait for something of a run that moved elsewhere should look."""
+        for id_ in [id_ for id_ in self._waiters if moved(id_)]:
+            self.tell(id_, None)
+
+    def _forget(self, id_: str, waiter: "asyncio.Future[R | None]") -> None:
         waiters = self._waiters.get(id_)
         if waiters is not None:
             waiters.discard(waiter)
@@ -51,9 +61,9 @@ class Feed:
         self.timers = asyncio.Event()
         self.timers_due_at: int | None = None
         """When the earliest timer is due that the timer loop has not been told about."""
-        self.on_stop: list[Callable[[str], None]] = []
-        """Told of attempts that were asked to stop or lost their task, by holders in this
-        process."""
+        self.on_stop: list[Callable[[str, str], None]] = []
+        """Told of attempts that were asked to stop or lost their task, and of their workers,
+        whichever process decided that."""
         self.counts: dict[str, int] = {}
 
     def committed(self, writes: Writes) -> None:
@@ -82,13 +92,16 @@ class Feed:
                 self.timers.set()
 
     def _note_stops(self, writes: Writes) -> None:
-        for attempt in cast("dict[str, Attempt]", writes.changed.get(Attempt, {})).values():
-            if attempt.cancel_at is not None or attempt.state in ("cancelled", "timed_out", "lost"):
-                for tell in self.on_stop:
-                    tell(attempt.id)
+        for attempt in stopped(writes):
+            self.stop(attempt.id, attempt.worker_id)
+
+    def stop(self, attempt_id: str, worker_id: str) -> None:
+        for tell in self.on_stop:
+            tell(attempt_id, worker_id)
 
     def watch(self, run_id: str) -> asyncio.Event:
-        """An event that is set whenever the run moves; give it back with `unwatch`."""
+        """An event that is set whenever the run moves, here or elsewhere; for `EVERY_RUN`, when
+        any run does elsewhere. Give it back with `unwatch`."""
         waiter = asyncio.Event()
         self._runs[run_id].add(waiter)
         return waiter
@@ -100,9 +113,22 @@ class Feed:
             if not waiters:
                 del self._runs[run_id]
 
+    def moved_elsewhere(self, run_ids: Collection[str]) -> None:
+        """Another process moved these runs: whoever watches one of them, or all, looks again."""
+        if not run_ids:
+            return
+        for run_id in (*run_ids, EVERY_RUN):
+            for waiter in self._runs.get(run_id, ()):
+                waiter.set()
+        for ends in (self.run_ends, self.task_ends):
+            if ends:
+                ends.look(lambda id_: run_of(id_) in run_ids)
+
     def wake_all(self) -> None:
         """Another process committed something: everybody looks again."""
         for waiters in self._runs.values():
             for waiter in waiters:
                 waiter.set()
+        for ends in (self.run_ends, self.task_ends):
+            ends.look(lambda id_: True)
         self.timers.set()

@@ -16,9 +16,10 @@ from windlass.engine.demand import Demands
 from windlass.engine.graphs import Graphs
 from windlass.engine.jobs import AnyJob, ClaimJob, Job, StartJob, WriteJob
 from windlass.engine.loading import load
+from windlass.engine.notices import notices_of
 from windlass.engine.workspace import Batch, RunView, Workspace
 from windlass.kernel.decide import NOTHING
-from windlass.kernel.events import BreakRun, Claim
+from windlass.kernel.events import BreakRun, Claim, LeaseExpired
 from windlass.kernel.turn import Decision, Limits
 from windlass.kernel.view import Missing, Need
 from windlass.model.assignment import Assignment
@@ -75,9 +76,9 @@ class Pass:
         self.shared.demands.anything()
 
     def notices(self) -> list[str]:
-        """Queues other processes should look into: those where this pass leaves tasks."""
+        """What other processes should hear: where this pass leaves tasks, and what it moved."""
         queues = {task.queue for task in self.ready() if task.queue}
-        return [f"queue {queue}" for queue in sorted(queues)]
+        return notices_of(self.batch.writes, queues)
 
     def ready(self) -> list[Task]:
         """Tasks this pass leaves queued."""
@@ -150,6 +151,8 @@ class Pass:
         if decision.made or decision.changed or decision.removed:
             self.batch.add(decision, view)
             view.apply(decision)
+            if isinstance(job, Job) and isinstance(job.event, LeaseExpired):
+                self.batch.writes.expired[job.event.attempt_id] = self.now
         if isinstance(job, ClaimJob) and isinstance(decision.answer, Assignment):
             job.demand.given.append(decision.answer)
         return None

@@ -127,8 +127,9 @@ async def wait_run(engine: Engine, run_id: str, wait_s: float) -> Run:
                 return run
             # It may end in another process, so look now and then without being told.
             done, _ = await asyncio.wait([end], timeout=min(left, engine.settings.look_s))
-            if done:
-                return end.result()
+            ended = end.result() if done else None
+            if ended is not None:
+                return ended
         finally:
             end.cancel()
 

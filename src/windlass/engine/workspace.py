@@ -248,7 +248,9 @@ class Batch:
     """The writes of one pass, one row per key however often a run moved in it."""
 
     def __init__(self) -> None:
-        self.writes = Writes(made={}, changed={}, removed={}, seqs={}, was={}, notices=[])
+        self.writes = Writes(
+            made={}, changed={}, removed={}, seqs={}, was={}, expired={}, notices=[]
+        )
 
     def add(self, decision: Decision, view: "RunView | None") -> None:
         """Add a decision before it is applied to the view it was made from."""

@@ -192,7 +192,9 @@ def _next(turn: Turn, event: NextRequested) -> Decision:
 
 def _lease_expired(turn: Turn, event: LeaseExpired) -> Decision:
     attempt = turn.get(Attempt, event.attempt_id)
-    if attempt is None or attempt.state not in ATTEMPT_LIVE or event.lease_until > turn.now:
+    if attempt is None or attempt.state not in ATTEMPT_LIVE:
+        return NOTHING
+    if max(event.lease_until, attempt.lease_until) > turn.now:
         return NOTHING
     task = turn.task(attempt.task_id)
     text = f"worker {attempt.worker_id} did not renew its lease"

@@ -31,6 +31,9 @@ class Writes(msgspec.Struct):
     seqs: dict[str, int] = {}
     was: dict[type[Row], dict[Any, Row]] = {}
     """Changed rows as they were read, for stores that gain from writing only what differs."""
+    expired: dict[str, int] = {}
+    """Attempts that are lost because their lease has run out by this time; if it was renewed since,
+    the save fails with `Raced`."""
     notices: list[str] = []
     """What other processes should hear once this is committed."""
 
@@ -120,8 +123,8 @@ class Store(Protocol):
     async def renew(
         self, attempts: Sequence[str], lease_until: int, worker_id: str = ""
     ) -> dict[str, bool]:
-        """Extend live attempts, of one worker if it is named; tells of each still held whether it
-        was asked to stop."""
+        """Extend live attempts whose lease has not run out, of one worker if it is named; tells of
+        each still held whether it was asked to stop."""
         ...
 
     async def secret(self) -> str:

@@ -51,6 +51,7 @@ from windlass.server.push_urls import LOOPBACK
 from windlass.server.routes import Route, read_by, serve
 from windlass.server.tries import Tries
 from windlass.server.ui import WebUi
+from windlass.server.waiting import Stops
 
 NATIVE: Sequence[Route] = [
     *read_by(
@@ -157,6 +158,7 @@ def create_app(
     app.state.metrics = Metrics()
     app.state.presence = Presence(engine)
     app.state.stopping = asyncio.Event()
+    app.state.stops = Stops(engine.feed)
     app.state.version_numbers = {}
     app.state.push_allow = options.push_allow
     app.state.body_bytes_max = options.body_bytes_max

@@ -1,24 +1,48 @@
 """Long polls: waiting for work as long as the caller does, and no longer than the server lives."""
 
 import asyncio
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from starlette.requests import Request
 
 from windlass.engine.attempts import Attempts
+from windlass.engine.feed import Feed
 from windlass.model.assignment import Assignment
 from windlass.ports.work import Waiting
 
 
+async def wait_for_news(request: Request, heard: asyncio.Event, wait_s: float) -> None:
+    """Wait until a worker that can take nothing is to be told something, or has hung up."""
+    waits = [
+        asyncio.ensure_future(heard.wait()),
+        asyncio.ensure_future(hung_up(request)),
+        asyncio.ensure_future(request.app.state.stopping.wait()),
+    ]
+    try:
+        await asyncio.wait(waits, timeout=wait_s, return_when="FIRST_COMPLETED")
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
 async def wait_for_work(
-    request: Request, attempts: Attempts, waiting: Waiting, wait_s: float
+    request: Request,
+    attempts: Attempts,
+    waiting: Waiting,
+    wait_s: float,
+    heard: asyncio.Event | None = None,
 ) -> Sequence[Assignment]:
-    """What the demand is given within the time, taken back if the caller has hung up meanwhile."""
+    """What the demand is given within the time, or until something else is `heard`; taken back if
+    the caller has hung up meanwhile."""
     given = asyncio.ensure_future(waiting.assignments())
     others = [
         asyncio.ensure_future(hung_up(request)),
         asyncio.ensure_future(request.app.state.stopping.wait()),
     ]
+    if heard is not None:
+        others.append(asyncio.ensure_future(heard.wait()))
     gone = others[0]
     try:
         if not given.done():
@@ -41,3 +65,35 @@ async def hung_up(request: Request) -> None:
     """Return once the caller has closed the connection; its body has been read before."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+class StopListener:
+    """Attempts of one worker that were asked to stop, or taken away, while somebody listened."""
+
+    def __init__(self) -> None:
+        self.heard = asyncio.Event()
+        self.attempts: list[str] = []
+
+
+class Stops:
+    """Lets a worker that waits for work hear at once that it should stop some."""
+
+    def __init__(self, feed: Feed) -> None:
+        self._listening: defaultdict[str, set[StopListener]] = defaultdict(set)
+        feed.on_stop.append(self._stopped)
+
+    def _stopped(self, attempt_id: str, worker_id: str) -> None:
+        for listener in self._listening.get(worker_id, ()):
+            listener.attempts.append(attempt_id)
+            listener.heard.set()
+
+    @contextmanager
+    def listen(self, worker_id: str) -> Generator[StopListener]:
+        listener = StopListener()
+        self._listening[worker_id].add(listener)
+        try:
+            yield listener
+        finally:
+            self._listening[worker_id].discard(listener)
+            if not self._listening[worker_id]:
+                del self._listening[worker_id]

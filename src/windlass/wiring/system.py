@@ -183,7 +183,7 @@ class System:
         if self.push is not None:
             self.push.changed.set()
 
-    def _stop_attempt(self, attempt_id: str) -> None:
+    def _stop_attempt(self, attempt_id: str, worker_id: str) -> None:
         """Stop an attempt that was cancelled or timed out, if it is executed from here."""
         for runner in self.runners:
             runner.stop(attempt_id)

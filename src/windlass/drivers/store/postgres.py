@@ -82,6 +82,7 @@ class PostgresStore:
         self._clock = SteadyClock(self._database_ms)
         self._listener: Connection | None = None
         self._heard: asyncio.Queue[str] = asyncio.Queue(maxsize=10_000)
+        self._missed = False
         self._queries = {
             name: positional(sql.replace("{skip_locked}", "for update skip locked"))
             for name, sql in load_queries().items()
@@ -199,16 +200,17 @@ class PostgresStore:
         sql = (
             "with held as (select id from attempts where id = any($1::text[])"
             " and state in ('claimed', 'running') and $3 in ('', worker_id)"
-            " for update skip locked),"
+            " and lease_until > $4 for update skip locked),"
             " renewed as (update attempts a set lease_until = greatest(a.lease_until, $2)"
             " from held where a.id = held.id)"
             " select id, cancel_at from attempts where id = any($1::text[])"
             " and state in ('claimed', 'running') and $3 in ('', worker_id)"
+            " and lease_until > $4"
         )
         # A row that a save holds at this moment is not waited for, which could end in a deadlock:
         # it is reported as it stands and renewed next time, long before its lease runs out.
         async with self.connection() as connection:
-            rows = await connection.fetch(sql, list(attempts), lease_until, worker_id)
+            rows = await connection.fetch(sql, list(attempts), lease_until, worker_id, self.now())
         return {row["id"]: row["cancel_at"] is not None for row in rows}
 
     async def secret(self) -> str:
@@ -232,11 +234,18 @@ class PostgresStore:
         heard = [await self._heard.get()]
         while not self._heard.empty():
             heard.append(self._heard.get_nowait())
+        if self._missed:
+            self._missed = False
+            return []
         return heard
 
     def _hear(self, connection: Any, pid: int, channel: str, payload: object) -> None:
         sender, _, notice = str(payload).partition(" ")
-        if sender != self.sender and not self._heard.full():
+        if sender == self.sender:
+            return
+        if self._heard.full():
+            self._missed = True
+        else:
             self._heard.put_nowait(notice)
 
     async def close(self) -> None:
@@ -343,7 +352,17 @@ class PostgresSession:
             found += await self._find(Task, "queued", queue=queue, count_max=count)
         return found
 
+    async def _check_leases(self, expired: Mapping[str, int]) -> None:
+        """Nobody can renew these leases from here on, and nobody has since they were read."""
+        await self._begin()
+        sql, _ = self._store.sql("lock_leases")
+        for row in await self._connection.fetch(sql, list(expired)):
+            if row["lease_until"] > expired[row["id"]]:
+                raise Raced(f"the lease of attempt {row['id']} was renewed")
+
     async def save(self, writes: Writes) -> None:
+        if writes.expired:
+            await self._check_leases(writes.expired)
         saving = Saving(writes)
         notices = [f"{self._store.sender} {notice}" for notice in writes.notices]
         await self._connection.fetchval(saving.sql(bool(notices)), *saving.values(notices))

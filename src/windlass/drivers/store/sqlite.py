@@ -6,6 +6,7 @@ their own and, in WAL mode, neither wait for the writer nor hold it up.
 """
 
 import asyncio
+import contextlib
 import logging
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
@@ -35,6 +36,9 @@ from windlass.model.states import TaskState
 from windlass.ports.store import Cond, Raced, Writes
 
 log = logging.getLogger(__name__)
+
+_LOOK_S = 0.1
+"""How often it is asked whether another process has written to the file."""
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
@@ -68,6 +72,7 @@ class SqliteStore:
         self._read.execute("pragma query_only = on")
         self._clock.not_before(self._read.execute(self._queries["newest_time"]).fetchone()[0])
         self._closed = asyncio.Event()
+        self._data_version: int | None = None
 
     def _version(self) -> int:
         return int(self._write.execute("pragma user_version").fetchone()[0])
@@ -117,14 +122,15 @@ class SqliteStore:
         sql = (
             "update attempts set lease_until = max(lease_until, ?)"
             " where id = ? and state in ('claimed', 'running') and ? in ('', worker_id)"
-            " returning cancel_at"
+            " and lease_until > ? returning cancel_at"
         )
+        now = self.now()
 
         def write() -> dict[str, bool]:
             held: dict[str, bool] = {}
             with transaction(self._write):
                 for attempt in attempts:
-                    values = (lease_until, attempt, worker_id)
+                    values = (lease_until, attempt, worker_id, now)
                     for (cancel_at,) in self._write.execute(sql, values).fetchall():
                         held[attempt] = cancel_at is not None
             return held
@@ -137,7 +143,16 @@ class SqliteStore:
         return str(rows[0][0])
 
     async def notices(self) -> list[str]:
-        await self._closed.wait()
+        """An empty list once another process has committed something; nobody can tell what."""
+        while not self._closed.is_set():
+            # It counts the commits of all connections but the one that asks: ours writes.
+            found = await self.write(lambda db: db.execute("pragma data_version").fetchone()[0])
+            if self._data_version not in (None, found):
+                self._data_version = found
+                return []
+            self._data_version = found
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closed.wait(), _LOOK_S)
         return []
 
     async def close(self) -> None:
@@ -285,7 +300,15 @@ def transaction(db: sqlite3.Connection) -> Generator[None]:
             db.execute("rollback")
 
 
+def _check_leases(db: sqlite3.Connection, writes: Writes) -> None:
+    for attempt_id, now in writes.expired.items():
+        renewed = "select 1 from attempts where id = ? and lease_until > ?"
+        if db.execute(renewed, (attempt_id, now)).fetchone():
+            raise Raced(f"the lease of attempt {attempt_id} was renewed")
+
+
 def _save(db: sqlite3.Connection, writes: Writes) -> None:
+    _check_leases(db, writes)
     for table, keys in writes.removed.items():
         db.executemany(statements.delete(table), map(key_tuple, keys))
     for table, rows in writes.changed.items():

@@ -3,29 +3,37 @@
 import asyncio
 
 from windlass.engine.engine import Engine
+from windlass.engine.notices import read
 
 
 class NoticeListener:
-    """Wakes this process's demand and watchers when another process queued or moved something."""
+    """Wakes this process's demand, watchers and holders when another process moved something."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def run_once(self) -> int:
+        engine = self._engine
         try:
-            async with asyncio.timeout(self._engine.settings.look_s):
-                notices = await self._engine.store.notices()
+            async with asyncio.timeout(engine.settings.look_s):
+                heard = await engine.store.notices()
         except TimeoutError:
-            notices = []
-        queues = {
-            notice.removeprefix("queue ") for notice in notices if notice.startswith("queue ")
-        }
-        for queue in queues:
-            self._engine.handlers.learn_queue(queue)
-        self._engine.advance.look_again(queues or None)
-        if notices:
-            self._engine.feed.wake_all()
-        return len(notices)
+            engine.advance.look_again()
+            return 0
+        if not heard:
+            # Something was missed, or nobody can tell what it was.
+            engine.advance.look_again()
+            engine.feed.wake_all()
+            return 0
+        news = read(heard)
+        for queue in news.queues:
+            engine.handlers.learn_queue(queue)
+        if news.queues:
+            engine.advance.look_again(news.queues)
+        engine.feed.moved_elsewhere(news.runs)
+        for attempt_id, worker_id in news.stops:
+            engine.feed.stop(attempt_id, worker_id)
+        return len(heard)
 
     async def pause(self) -> None:
         """`run_once` has already waited."""

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from windlass.engine.engine import Engine
+from windlass.engine.feed import EVERY_RUN
 from windlass.model.rows import Checkpoint, Event, Run, Worker
 from windlass.ports.store import Writes
 from windlass.protocol.exchange import Wire
@@ -135,8 +136,7 @@ class Hub:
         """The stream of one browser, until it leaves or the server stops."""
         resumed = self.resume(last_id)
         reader = asyncio.Event()
-        # No run has an empty id, so this is set only when everybody is to look again.
-        others = self._engine.feed.watch("")
+        others = self._engine.feed.watch(EVERY_RUN)
         self._readers.add(reader)
         at = self.newest if resumed is None else resumed
         try:
@@ -162,7 +162,7 @@ class Hub:
         finally:
             self._readers.discard(reader)
             self._listened_at = self._engine.store.now()
-            self._engine.feed.unwatch("", others)
+            self._engine.feed.unwatch(EVERY_RUN, others)
 
     def _messages(self, entries: list[Entry]) -> list[bytes]:
         """Entries as messages: neighbours of one kind share one."""

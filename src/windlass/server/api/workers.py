@@ -26,7 +26,7 @@ from windlass.server.api.flows import engine_of
 from windlass.server.http import read_json, reply
 from windlass.server.push_urls import check_push_url
 from windlass.server.routes import Route, who
-from windlass.server.waiting import wait_for_work
+from windlass.server.waiting import Stops, wait_for_news, wait_for_work
 
 _WAIT_S_MAX = 60.0
 _SLOTS_MAX = 1000
@@ -77,15 +77,22 @@ async def exchange(request: Request) -> Response:
             attempts.give_back(lost.attempt_id)
         raise
     given: Sequence[Assignment] = ()
-    if waiting is not None:
-        told = bool(receipts) or bool(body.renew)
-        wait_s = 0.0 if told else min(body.wait_ms / 1000, _WAIT_S_MAX)
-        given = await wait_for_work(request, attempts, waiting, wait_s)
+    told = bool(receipts) or bool(body.renew)
+    wait_s = 0.0 if told else min(body.wait_ms / 1000, _WAIT_S_MAX)
+    stops: Stops = request.app.state.stops
+    with stops.listen(worker_id) as listener:
+        if waiting is not None:
+            given = await wait_for_work(request, attempts, waiting, wait_s, listener.heard)
+        elif wait_s > 0:
+            await wait_for_news(request, listener.heard, wait_s)
+    asked = [*body.renew, *listener.attempts]
+    if listener.attempts:
+        held |= await attempts.renew(listener.attempts, worker_id)
     answer = Reply(
         results=list(receipts),
         attempts=[await assigned(attempts, row) for row in given],
         cancel=[attempt for attempt, asked in held.items() if asked],
-        lost=[attempt for attempt in body.renew if attempt not in held],
+        lost=[attempt for attempt in asked if attempt not in held],
         known=known,
     )
     return reply(answer)

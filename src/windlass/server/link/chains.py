@@ -87,19 +87,20 @@ class Chains:
         engine = self._plane.engine
         if called.state in TASK_ENDED:
             return called
-        end = engine.feed.task_ends.expect(called.task_id)
-        try:
-            while True:
+        while True:
+            end = engine.feed.task_ends.expect(called.task_id)
+            try:
                 async with engine.store.session() as session:
                     rows = await session.rows(Task, [called.task_id])
                 if rows and rows[0].state in TASK_ENDED:
                     return called_as(rows[0])
                 # It may end in another process, so look now and then without being told.
                 await asyncio.wait([end], timeout=engine.settings.look_s)
-                if end.done():
-                    return called_as(end.result())
-        finally:
-            end.cancel()
+                ended = end.result() if end.done() else None
+                if ended is not None:
+                    return called_as(ended)
+            finally:
+                end.cancel()
 
     def _answer_ended(self, session: "Session", request: m.NextRequest, ended: Called) -> None:
         if ended.state in (TaskState.SUCCEEDED, TaskState.SKIPPED):

@@ -177,10 +177,10 @@ class LinkPlane:
 
     # Work
 
-    def stop_attempt(self, attempt_id: str) -> None:
-        for session in self.sessions.values():
-            if attempt_id in session.held:
-                session.stop(attempt_id)
+    def stop_attempt(self, attempt_id: str, worker_id: str) -> None:
+        session = self.sessions.get(worker_id)
+        if session is not None:
+            session.stop(attempt_id)
 
     def _committed(self, writes: Writes) -> None:
         """Runs that have just ended leave nothing behind at their workers."""

@@ -92,6 +92,10 @@ class MemoryDatabase:
     def commit(self, writes: Writes, by: str) -> None:
         """Apply everything, or raise and apply nothing."""
         staged = self.stage(writes)
+        for attempt_id, now in writes.expired.items():
+            attempt = self._live.get(attempt_id)
+            if attempt is not None and attempt.lease_until > now:
+                raise Raced(f"the lease of attempt {attempt_id} was renewed")
         for table, key in staged:
             old, new = staged[table, key]
             check_unique(self.table(table), table, key, new)
@@ -175,10 +179,14 @@ class MemoryDatabase:
         if new is not None and new.queue is not None and new.state is TaskState.QUEUED:
             self._queued[new.queue][new.id] = new
 
-    def renew(self, attempt_id: str, lease_until: int, worker_id: str = "") -> bool | None:
+    def renew(
+        self, attempt_id: str, lease_until: int, worker_id: str = "", *, now: int
+    ) -> bool | None:
         """Extend a live attempt; tells whether it was asked to stop, None if it is not held."""
         attempt = self._live.get(attempt_id)
         if attempt is None or worker_id not in ("", attempt.worker_id):
+            return None
+        if attempt.lease_until <= now:
             return None
         new = replace(attempt, lease_until=max(attempt.lease_until, lease_until))
         self._put(Change(Attempt, attempt_id, attempt, new))

@@ -98,7 +98,7 @@ class MemoryStore:
         await self.reading()
         held: dict[str, bool] = {}
         for attempt_id in attempts:
-            asked = self.database.renew(attempt_id, lease_until, worker_id)
+            asked = self.database.renew(attempt_id, lease_until, worker_id, now=self.now())
             if asked is not None:
                 held[attempt_id] = asked
         return held

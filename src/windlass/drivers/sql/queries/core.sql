@@ -58,6 +58,10 @@ select worker_id, count(*) as n from attempts where state in ('claimed', 'runnin
 select flow_id, count(*) as n, max(number) as latest from versions
  where flow_id = any(:flow_ids) group by flow_id;
 
+-- name: lock_leases
+-- The leases of some attempts, held until the transaction ends.
+select id, lease_until from attempts where id = any(:ids) order by id for update;
+
 -- name: newest_time
 -- About when somebody last wrote something: the newest run, and whoever was heard of last.
 select max(at) as at from (

@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from windlass.engine.engine import Engine
+from windlass.engine.feed import EVERY_RUN
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.ids import task_of
 from windlass.model.rows import Event, Run, Task, Worker
@@ -181,8 +182,7 @@ class Events:
 
     async def _look(self) -> None:
         """See now and then what other processes did: once for all streams, while there are any."""
-        # No run has an empty id, so this is set only when everybody is to look again.
-        others = self._engine.feed.watch("")
+        others = self._engine.feed.watch(EVERY_RUN)
         try:
             while self._streams:
                 with contextlib.suppress(TimeoutError):
@@ -194,7 +194,7 @@ class Events:
                     log.info("streams wait: %s", error)
                 await asyncio.sleep(_GATHER_S)
         finally:
-            self._engine.feed.unwatch("", others)
+            self._engine.feed.unwatch(EVERY_RUN, others)
 
     async def _look_once(self) -> None:
         streams = [stream for some in self._streams.values() for stream in some]

@@ -1,0 +1,67 @@
+"""What processes on one database tell each other of a commit, as short texts.
+
+`queue Q`: tasks wait in Q that nobody here could take. `runs A B …`: these runs moved. `stop A W`:
+whoever has the connection of worker W should tell it to stop attempt A. A notice only has somebody
+look sooner: what it is about is in the database, and is found there without it too.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import cast
+
+import msgspec
+
+from windlass.model.rows import Attempt, Run
+from windlass.ports.store import Writes
+
+_RUNS_EACH = 150
+"""Run ids in one notice: PostgreSQL takes no longer texts than 8,000 bytes."""
+_STOPPED = ("cancelled", "timed_out", "lost")
+
+
+class News(msgspec.Struct):
+    """Notices, read."""
+
+    queues: set[str] = msgspec.field(default_factory=set[str])
+    runs: set[str] = msgspec.field(default_factory=set[str])
+    stops: list[tuple[str, str]] = msgspec.field(default_factory=list[tuple[str, str]])
+    """Attempts, and the workers that have them."""
+
+
+def stopped(writes: Writes) -> list[Attempt]:
+    """Attempts that a commit asks to stop, or takes away."""
+    changed = cast("dict[str, Attempt]", writes.changed.get(Attempt, {})).values()
+    return [a for a in changed if a.cancel_at is not None or a.state in _STOPPED]
+
+
+def notices_of(writes: Writes, queues: Iterable[str]) -> list[str]:
+    """What others should hear of a commit that leaves tasks in these queues."""
+    moved = [*writes.made.get(Run, ()), *writes.changed.get(Run, ())]
+    return [
+        *(f"queue {queue}" for queue in sorted(queues)),
+        *(f"runs {' '.join(some)}" for some in _parts(moved)),
+        *(f"stop {attempt.id} {attempt.worker_id}" for attempt in stopped(writes)),
+    ]
+
+
+def _parts(ids: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(ids)
+    while some := list(islice(rest, _RUNS_EACH)):
+        yield some
+
+
+def read(notices: Sequence[str]) -> News:
+    news = News()
+    for notice in notices:
+        kind, _, rest = notice.partition(" ")
+        match kind:
+            case "queue":
+                news.queues.add(rest)
+            case "runs":
+                news.runs.update(rest.split())
+            case "stop":
+                attempt, _, worker = rest.partition(" ")
+                news.stops.append((attempt, worker))
+            case _:
+                continue  # a newer process may say more than this one understands
+    return news
