@@ -35,6 +35,8 @@ class Settings(msgspec.Struct, frozen=True):
     look_s: float = 5.0
     """How often everything is looked at afresh, in case a wake-up was lost."""
     payload_bytes_max: int = 8 * 1024 * 1024
+    strict_workflows: bool = False
+    """Publish only workflows without warnings."""
     push_slots: int = 16
     """How many attempts a push worker gets at once if it did not say."""
     limits: Limits = Limits()

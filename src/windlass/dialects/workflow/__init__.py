@@ -6,7 +6,10 @@ Both raise DefinitionError, with every problem they can find at once.
 """
 
 from windlass.dialects.workflow.draft import Place
+from windlass.dialects.workflow.fields import is_uuid
 from windlass.dialects.workflow.lower import (
+    Checked,
+    check_workflow,
     compile_workflow,
     definition_hash,
     outline,
@@ -16,10 +19,13 @@ from windlass.dialects.workflow.packages import Catalog, Found
 
 __all__ = [
     "Catalog",
+    "Checked",
     "Found",
     "Place",
+    "check_workflow",
     "compile_workflow",
     "definition_hash",
+    "is_uuid",
     "outline",
     "resolve",
 ]
