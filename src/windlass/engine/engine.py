@@ -16,6 +16,7 @@ from windlass.engine.advance import Advance, rows_of
 from windlass.engine.feed import Feed
 from windlass.engine.graphs import Graphs
 from windlass.engine.handlers import Handlers
+from windlass.engine.installing import Installing
 from windlass.engine.jobs import Job, WriteJob
 from windlass.kernel.events import RunEvent
 from windlass.kernel.turn import Limits
@@ -62,6 +63,8 @@ class Engine:
         """Requests checked a moment ago, by their digest, with when to check again."""
         self.outlines: dict[str, Any] = {}
         """Where the nodes of workflows went in their graphs, by version."""
+        self.installing: dict[str, Installing] = {}
+        """By package (`name@version`): whom this process told last to install it."""
         self.worker_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By worker: its row is read and then written, by one request at a time."""
         self.feed = Feed()

@@ -1,12 +1,17 @@
 """Workers and workflows of AstraFlow itself, frame by frame as its documents and code have them."""
 
+import asyncio
+import contextlib
+import json
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.integration.astraflow.conftest import until
 from tests.integration.link.conftest import TOKEN, LinkServer, connected
 from tests.integration.link.independent import FirstGeneration, SecondGeneration
+from tests.packages import archive
 
 pytestmark = pytest.mark.anyio
 
@@ -205,3 +210,145 @@ async def test_an_acknowledgement_says_why_as_text(server: LinkServer) -> None:
     assert refusal["info"].startswith("E.CMD.UNKNOWN: ")
     infos = [ack["info"] for ack in worker.acks_heard if ack.get("info") is not None]
     assert all(isinstance(info, str) for info in infos)
+
+
+# Events, middlewares, packages
+
+
+def read_types(text: str) -> list[str]:
+    return [line[7:] for line in text.splitlines() if line.startswith("event: ")]
+
+
+async def listened(server: LinkServer, seconds: float) -> str:
+    """What a fresh stream of the client tells within a while."""
+    heard = ""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            query = {"clientSessionId": "tests"}
+            async with server.http.stream("GET", "/api/v1/events", params=query) as stream:
+                async for piece in stream.aiter_text():
+                    heard += piece
+    return heard
+
+
+async def test_a_fresh_stream_does_not_replay_runs_that_ended_before_it(
+    server: LinkServer,
+) -> None:
+    async with connected(Second(server)):
+        before = await server.wait(await server.start(workflow([node("node-1", "echo")])))
+        listening = asyncio.ensure_future(listened(server, 3))
+        await asyncio.sleep(1.5)  # long enough for a look at what other processes did
+        after = await server.wait(await server.start(workflow([node("node-1", "echo")])))
+        heard = await listening
+    assert after["runId"] in heard
+    assert before["runId"] not in heard
+    assert "run.snapshot" in read_types(heard)
+
+
+class Chained(Second):
+    """A middleware that lets its node run once, by `biz.exec.next.request`."""
+
+    async def dispatched(self, frame: Json) -> None:
+        dispatch = frame["payload"]
+        if dispatch["chain_index"] == 0:
+            request = {
+                "requestId": "once",
+                "runId": dispatch["run_id"],
+                "nodeId": dispatch["node_id"],
+                "middlewareId": dispatch["node_id"],
+                "chainIndex": 0,
+            }
+            self.answered = asyncio.Event()
+            ask = self.envelope(
+                "biz.exec.next.request",
+                request,
+                corr=dispatch["task_id"],
+                session_seq=self.next_seq,
+            )
+            self.next_seq += 1
+            await self.send(ask)
+            await asyncio.wait_for(self.answered.wait(), 10)
+        await super().dispatched(frame)
+
+    async def numbered(self, frame: Json, seq: int) -> None:
+        await super().numbered(frame, seq)
+        if frame["type"] == "biz.exec.next.response":
+            assert frame["payload"]["result"] == {"value": "v", "reason": None}
+            self.answered.set()
+
+
+async def test_a_host_with_middlewares_shows_its_own_result_and_worker(
+    server: LinkServer,
+) -> None:
+    gate = {**node("gate", "debug_gate"), "role": "middleware"}
+    host = {**node("node-1", "echo"), "middlewares": [gate]}
+    async with connected(Chained(server, "chained")):
+        listening = asyncio.ensure_future(listened(server, 2))
+        await asyncio.sleep(0.2)
+        run = await server.wait(await server.start(workflow([host])))
+        heard = await listening
+    assert run["status"] == "succeeded", run
+    shown = next(n for n in run["nodes"] if n["nodeId"] == "node-1")
+    assert shown["result"] == {"value": "v", "reason": None}
+    assert shown["workerName"] == "chained"
+    assert shown["metadata"]["handler"] == "own"
+    told = [json.loads(line[6:]) for line in heard.splitlines() if line.startswith("data: ")]
+    mine = [one for one in told if one["data"].get("nodeId") == "node-1"]
+    [result] = [one["data"] for one in mine if one["type"] == "node.result.snapshot"]
+    assert result["content"] == {"value": "v", "reason": None}
+    assert "chained" in {one["data"].get("workerName") for one in mine}
+
+
+class Installer(Second):
+    """Has nothing installed, says which frames it knows, and cannot unpack what it is sent."""
+
+    def __init__(self, server: LinkServer) -> None:
+        super().__init__(server, "installer")
+        self.packages = []
+        self.asked: list[Json] = []
+
+    async def send(self, frame: Json) -> None:
+        if frame["type"] == "control.register":
+            known = ["biz.exec.dispatch", "biz.exec.result", "biz.pkg.install", "biz.pkg.event"]
+            frame["payload"]["payload_types"] = known
+        await SecondGeneration.send(self, frame)
+
+    async def numbered(self, frame: Json, seq: int) -> None:
+        await super().numbered(frame, seq)
+        if frame["type"] == "biz.pkg.install":
+            payload = frame["payload"]
+            self.asked.append(payload)
+            said = {
+                "name": payload["name"],
+                "version": payload["version"],
+                "status": "failed",
+                "details": {"message": "Unknown archive format"},
+            }
+            answer = self.envelope("biz.pkg.event", said, session_seq=self.next_seq)
+            self.next_seq += 1
+            await self.send(answer)
+
+
+async def test_a_published_package_nobody_has_is_sent_at_once_and_why_tells_the_answer(
+    server: LinkServer,
+) -> None:
+    files = {"file": ("tools.cwx", archive(), "application/zip")}
+    published = await server.http.post("/api/v1/published-packages", files=files)
+    assert published.status_code == 201, published.text
+    made = workflow([node("node-1", "x")])
+    made["nodes"][0] |= {"type": "tools.run", "package": {"name": "tools", "version": "1.0.0"}}
+    async with connected(Installer(server)) as worker:
+        assert isinstance(worker, Installer)
+        run_id = await server.start(made)
+        await until(lambda: worker.asked, 1.0)
+        [asked] = worker.asked
+
+        async def told() -> bool:
+            why = await server.http.get(f"/api/v1/runs/{run_id}/why")
+            return "could not install it: Unknown archive format" in why.text
+
+        await until(told)
+    assert (asked["name"], asked["version"]) == ("tools", "1.0.0")
+    assert asked["url"].startswith("http")
+    async with httpx.AsyncClient() as anybody:  # as its own download has it: without a token
+        assert (await anybody.get(asked["url"])).content[:2] == b"PK"

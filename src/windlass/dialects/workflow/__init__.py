@@ -15,9 +15,12 @@ from windlass.dialects.workflow.lower import (
     outline,
     resolve,
 )
+from windlass.dialects.workflow.middlewares import host_path
 from windlass.dialects.workflow.packages import Catalog, Found
+from windlass.dialects.workflow.plan import HOST
 
 __all__ = [
+    "HOST",
     "Catalog",
     "Checked",
     "Found",
@@ -25,6 +28,7 @@ __all__ = [
     "check_workflow",
     "compile_workflow",
     "definition_hash",
+    "host_path",
     "is_uuid",
     "outline",
     "resolve",

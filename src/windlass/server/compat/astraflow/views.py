@@ -141,9 +141,11 @@ def node_view(
     attempt: Attempt | None,
     artifacts: list[RunArtifact],
     *,
+    doer: Task | None = None,
     progress: Progress | None = None,
 ) -> RunNode:
-    """A node from its newest task and that task's newest attempt."""
+    """A node from its newest task; `doer` is the task whose attempt and result are the node's own:
+    the same but for a node that has middlewares."""
     if task is None:
         return RunNode(node_id=node_id, task_id=node_id, status="queued")
     linked = attempt is not None and attempt.queue.startswith("link")
@@ -164,7 +166,7 @@ def node_view(
         else None,
         resource_refs=refs_view(task) or None,
         artifacts=artifacts or None,
-        result=result_view(task, progress),
+        result=None if doer is None else result_view(doer, progress),
         metadata=None if attempt is None else metadata_view(attempt),
         error=error_of(task.error),
         state=None if progress is None else state_view(progress),
