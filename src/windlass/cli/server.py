@@ -141,6 +141,17 @@ def dev(
     help="A public key whose packages are trusted, as `windlass pkg keygen` shows it; repeatable.",
 )
 @setting("--require-signature", is_flag=True, help="Refuse packages no trusted key has signed.")
+@setting("--strict-workflows", is_flag=True, help="Refuse workflows that have warnings.")
+@setting(
+    "--cors-origin",
+    multiple=True,
+    help="Whose pages may call the PocketFlow API, as https://ui.internal, or *; repeatable.",
+)
+@setting(
+    "--url-tokens",
+    is_flag=True,
+    help="Take tokens in addresses of the PocketFlow API: /t/TOKEN/api/… or ?token=TOKEN.",
+)
 @quiet_option
 def server(
     host: str,
@@ -164,6 +175,9 @@ def server(
     data_dir: str,
     trust_key: tuple[str, ...],
     require_signature: bool,
+    strict_workflows: bool,
+    cors_origin: tuple[str, ...],
+    url_tokens: bool,
     quiet: bool,
 ) -> None:
     """Run a server. It needs tokens: --admin-token, then `windlass token create`."""
@@ -193,6 +207,9 @@ def server(
         data_dir=data_dir,
         trust_keys=trust_key,
         require_signature=require_signature,
+        strict_workflows=strict_workflows,
+        cors_origins=tuple(item for given in cors_origin for item in given.split(",") if item),
+        url_tokens=url_tokens,
         example=False,
         quiet=quiet,
     )

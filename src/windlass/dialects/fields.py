@@ -37,7 +37,10 @@ _CANDIDATES_MAX = 500
 class Problems:
     """Everything found wrong with one definition so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, strict: bool = False) -> None:
+        self._strict = strict
+        self.warnings: list[Problem] = []
+        """What is odd but can be run; with `strict` it is a problem like any other."""
         self._found: list[Problem] = []
         self._places: set[str] = set()
         self._unlisted = 0
@@ -48,6 +51,13 @@ class Problems:
             self._found.append(Problem(where or "definition", reason, hint))
         else:
             self._unlisted += 1
+
+    def warn(self, where: str, reason: str, hint: str = "") -> None:
+        """Note what its author may not have meant, though it has a meaning."""
+        if self._strict:
+            self.add(where, reason, hint)
+        elif len(self.warnings) < LISTED_MAX:
+            self.warnings.append(Problem(where or "definition", reason, hint))
 
     def noted(self, where: str) -> bool:
         """Whether a place has a problem already, so that what follows from it need not be said."""

@@ -4,6 +4,7 @@ import asyncio
 import hmac
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from typing import Any
 
 import msgspec
 
@@ -77,12 +78,13 @@ class Attempts:
         log: str | None = None,
         *,
         skipped: bool = False,
+        metadata: dict[str, Any] | None = None,
     ) -> str:
         """Hand in a result. One that cannot be read or kept fails the attempt for good, and is
         then refused: the next time it would be no different."""
         try:
             text = readable(output, "the result")
-            event = AttemptSucceeded(attempt_id, text, storable(log), skipped)
+            event = AttemptSucceeded(attempt_id, text, storable(log), skipped, metadata)
             answer: str = await self._engine.submit(event)
         except BadRequest as error:
             await self.failed(attempt_id, Failure("fatal", str(error)), log)

@@ -16,6 +16,7 @@ from windlass.engine.advance import Advance, rows_of
 from windlass.engine.feed import Feed
 from windlass.engine.graphs import Graphs
 from windlass.engine.handlers import Handlers
+from windlass.engine.installing import Installing
 from windlass.engine.jobs import Job, WriteJob
 from windlass.engine.loops.forever import Duties
 from windlass.kernel.events import RunEvent
@@ -38,6 +39,8 @@ class Settings(msgspec.Struct, frozen=True):
     behind_s_max: float = 10.0
     """A process that has had something to commit for so long without doing so is not ready."""
     payload_bytes_max: int = 8 * 1024 * 1024
+    strict_workflows: bool = False
+    """Publish only workflows without warnings."""
     push_slots: int = 16
     """How many attempts a push worker gets at once if it did not say."""
     limits: Limits = Limits()
@@ -63,6 +66,8 @@ class Engine:
         """Requests checked a moment ago, by their digest, with when to check again."""
         self.outlines: dict[str, Any] = {}
         """Where the nodes of workflows went in their graphs, by version."""
+        self.installing: dict[str, Installing] = {}
+        """By package (`name@version`): whom this process told last to install it."""
         self.worker_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By worker: its row is read and then written, by one request at a time."""
         self.feed = Feed()

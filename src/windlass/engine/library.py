@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
-from windlass.engine.workflows import DELETED
+from windlass.engine.workflows import DELETED, flow_id_of
 from windlass.model.errors import NotFound
 from windlass.model.rows import Version
 from windlass.ports.store import Cond
@@ -47,7 +47,7 @@ async def delete_workflow(engine: Engine, workflow_id: str) -> int:
 
 async def _versions(engine: Engine, workflow_id: str, *, limit: int) -> Sequence[Version]:
     where = [
-        Cond("flow_id", "=", workflow_id.lower()),
+        Cond("flow_id", "in", [workflow_id.lower(), flow_id_of(workflow_id)]),
         Cond("dialect", "=", "workflow"),
         Cond("status", "!=", DELETED),
     ]

@@ -123,7 +123,9 @@ async def link_line(engine: Engine, task: Task, service: str, since: float) -> s
     if able:
         return f" for {since:.0f} s: all {len(able)} workers that have {package} are busy"
     if alive:
-        return f" for {since:.0f} s: none of {len(alive)} workers on the link has {package}"
+        told = engine.installing.get(package)
+        more = "" if told is None else f"; {told.line(engine.store.now())}"
+        return f" for {since:.0f} s: none of {len(alive)} workers on the link has {package}{more}"
     hint = "start one with `windlass worker packages --transport link`"
     return f" for {since:.0f} s: no worker on the link has {package}; {hint}"
 

@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 import msgspec
 from msgspec.structs import replace
 
-from windlass.dialects.workflow import compile_workflow, definition_hash, resolve
+from windlass.dialects.workflow import check_workflow, definition_hash, is_uuid, resolve
 from windlass.engine.catalog import catalog_of, packages_named
 from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
@@ -37,6 +37,7 @@ class PublishedWorkflow(msgspec.Struct, frozen=True):
     target: Target
     hash: str
     created: bool
+    warnings: tuple[Problem, ...] = ()
 
 
 async def publish_workflow(
@@ -51,7 +52,9 @@ async def publish_workflow(
     if not draft:
         catalog = await catalog_of(engine, names)
         locked = await compiled(definition, lambda: resolve(definition, catalog))
-    await compiled(definition, lambda: compile_workflow(definition, locked))
+    strict = engine.settings.strict_workflows
+    checked = await compiled(definition, lambda: check_workflow(definition, locked, strict=strict))
+    warnings = checked.warnings
     assert is_object(definition)
     lock = None if locked is None else encode(locked)
     digest = definition_hash(definition)
@@ -61,7 +64,7 @@ async def publish_workflow(
                 target, created = await _keep_draft(engine, definition, digest)
             else:
                 target, created = await _publish(engine, definition, digest, lock)
-            return PublishedWorkflow(target, digest, created)
+            return PublishedWorkflow(target, digest, created, warnings)
         except (Conflict, Unavailable):
             # Somebody published to the same workflow at the same moment; look again.
             if last:
@@ -111,8 +114,16 @@ def version_id_of(text: str) -> str:
     return str(uuid5(_NAMES, text))
 
 
+def flow_id_of(workflow_id: str) -> str:
+    """The id of the flow a workflow is kept as. The first editors gave plain words, which another
+    kind of flow may have for its id too."""
+    if is_uuid(workflow_id):
+        return workflow_id.lower()
+    return str(uuid5(_NAMES, f"workflow:{workflow_id}"))
+
+
 async def _keep_flow(engine: Engine, definition: dict[str, object]) -> Flow:
-    flow_id, name = str(definition["id"]).lower(), name_of(definition)
+    flow_id, name = flow_id_of(str(definition["id"])), name_of(definition)
     async with engine.store.session() as session:
         found = await session.rows(Flow, [flow_id])
     if not found:

@@ -9,7 +9,7 @@ from typing import assert_never
 
 import msgspec
 
-from windlass.kernel import calls, cancel, placement, redo, reopen
+from windlass.kernel import calls, cancel, late, placement, redo, reopen
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
@@ -34,7 +34,7 @@ from windlass.kernel.visits import visit_all
 from windlass.model.errors import Conflict, NotFound, StaleLease
 from windlass.model.graph import Graph, Kind
 from windlass.model.ids import run_of, task_of
-from windlass.model.rows import Attempt, Checkpoint, Failure, Run, Task, Timer
+from windlass.model.rows import Attempt, Checkpoint, Failure, Json, Run, Task, Timer
 from windlass.model.states import (
     ATTEMPT_LIVE,
     RUN_ENDED,
@@ -44,6 +44,8 @@ from windlass.model.states import (
 )
 
 NOTHING = Decision()
+_NO_OUTCOME = frozenset({"lost", "returned", "unreachable", "cancelled"})
+"""Failures that say the work was not done, which is what a lost attempt means anyway."""
 
 
 def start(graph: Graph, view: View, event: StartRun, now: int, limits: Limits) -> Decision:
@@ -147,6 +149,13 @@ def _live(turn: Turn, attempt_id: str) -> tuple[Task, Attempt]:
     return task, attempt
 
 
+def _reported(turn: Turn, attempt_id: str, output: Json | None = None) -> tuple[Task, Attempt]:
+    """An attempt whose outcome counts: it holds its task, or has lost it and nobody took it."""
+    attempt = turn.get(Attempt, attempt_id)
+    again = None if attempt is None else late.claim_again(turn, attempt, output)
+    return again or _live(turn, attempt_id)
+
+
 def _started(turn: Turn, event: AttemptStarted) -> Decision:
     task, attempt = _live(turn, event.attempt_id)
     if attempt.state is AttemptState.RUNNING:
@@ -161,8 +170,16 @@ def _succeeded(turn: Turn, event: AttemptSucceeded) -> Decision:
         refused = attempt.output is not None and attempt.output == event.output
         if refused or attempt.state is AttemptState.SUCCEEDED:
             return Decision(answer="duplicate")
-    task, attempt = _live(turn, event.attempt_id)
-    taken = call.accept(turn, task, attempt, event.output, event.log, skipped=event.skipped)
+    task, attempt = _reported(turn, event.attempt_id, event.output)
+    taken = call.accept(
+        turn,
+        task,
+        attempt,
+        event.output,
+        event.log,
+        skipped=event.skipped,
+        metadata=event.metadata,
+    )
     # A result that was refused is dealt with as well: sending it again would change nothing.
     return _finish(turn, f"attempt.{'succeeded' if taken else 'failed'}", task.id, "accepted")
 
@@ -171,7 +188,10 @@ def _failed(turn: Turn, event: AttemptFailed) -> Decision:
     attempt = turn.get(Attempt, event.attempt_id)
     if attempt is not None and attempt.error == event.failure.json():
         return Decision(answer="duplicate")
-    task, attempt = _live(turn, event.attempt_id)
+    if event.failure.kind in _NO_OUTCOME:
+        task, attempt = _live(turn, event.attempt_id)
+    else:
+        task, attempt = _reported(turn, event.attempt_id)
     call.attempt_failed(turn, task, attempt, event.failure, event.log)
     return _finish(turn, "attempt.failed", task.id, "accepted")
 

@@ -7,6 +7,7 @@ from windlass.kernel.turn import Turn
 from windlass.kernel.values import parse
 from windlass.model.graph import Node
 from windlass.model.rows import Failure, Task
+from windlass.model.values import is_template
 
 
 def may_begin(turn: Turn, task: Task, node: Node) -> bool:
@@ -15,7 +16,7 @@ def may_begin(turn: Turn, task: Task, node: Node) -> bool:
         skip(turn, turn.make_task(task))
         return False
     if node.params_schema:
-        flaw = flaw_of(parse(task.input), node.params_schema, "parameters")
+        flaw = flaw_of(parse(task.input), node.params_schema, "parameters", is_template)
         if flaw:
             failure = Failure("fatal", flaw, code="E.CMD.INVALID_PARAMETERS")
             fail(turn, turn.make_task(task), failure)

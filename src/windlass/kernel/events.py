@@ -35,6 +35,8 @@ class AttemptSucceeded(msgspec.Struct, frozen=True):
     log: str | None = None
     skipped: bool = False
     """There was nothing to do: the task ends skipped, and its edges do not fire."""
+    metadata: dict[str, Any] | None = None
+    """What the worker says of its result; kept with the attempt."""
 
 
 class AttemptFailed(msgspec.Struct, frozen=True):

@@ -148,6 +148,8 @@ def note_position(turn: Turn, task: Task) -> None:
 
 def write_output(turn: Turn, task: Task, node: Node, output: Json) -> None:
     """Write a result to the shared keys the node names. A branch has none: its container does."""
+    if node.kind is Kind.FOREACH and task.input in (None, "null"):
+        return  # There was nothing to go through: what came of it is not an empty list.
     if node.output.fields:
         result = parse(output)
         fields = result if is_object(result) else {}

@@ -1,5 +1,6 @@
 """JSON Schemas of nodes: whether parameters and results meet them, and if not, why."""
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -15,13 +16,33 @@ def validator(schema: str) -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(schema, offline=True, mask=_MASK)
 
 
-def flaw_of(value: Any, schema: str, noun: str) -> str:
-    """What keeps a value from meeting a schema, as `parameters.url: …`; "" if nothing does."""
+Tolerated = Callable[[Any], bool]
+
+
+def flaw_of(value: Any, schema: str, noun: str, tolerated: Tolerated | None = None) -> str:
+    """What keeps a value from meeting a schema, as `parameters.url: …`; "" if nothing does.
+
+    `tolerated` says which parts of the value nobody need mind.
+    """
     compiled = validator(schema)
     if compiled.is_valid(value):
         return ""
-    error = next(compiled.iter_errors(value))
-    where = noun + "".join(
-        f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path
-    )
-    return f"{where}: {error.message}"
+    for error in compiled.iter_errors(value):
+        if tolerated is not None and tolerated(_part(value, error.instance_path)):
+            continue
+        where = noun + "".join(
+            f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path
+        )
+        return f"{where}: {error.message}"
+    return ""
+
+
+def is_null(value: Any) -> bool:
+    """Whether a result leaves a field open. Workers write null where they have nothing."""
+    return value is None
+
+
+def _part(value: Any, path: Iterable[str | int]) -> Any:
+    for step in path:
+        value = value[step]
+    return value

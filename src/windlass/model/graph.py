@@ -194,7 +194,9 @@ class Node(msgspec.Struct, frozen=True):
     params_schema: str = ""
     """JSON Schema (as text) a task's input must meet before it is queued; "" is none."""
     results_schema: str = ""
-    """JSON Schema a result must meet to be accepted."""
+    """JSON Schema a result should meet."""
+    results_strict: bool = False
+    """A result that does not meet its schema is refused, rather than taken with a warning."""
     results: dict[str, Any] | None = None
     """What a result is laid over before it is checked and kept; None leaves it as it came."""
     awaited: bool = False

@@ -150,6 +150,7 @@ class Attempt(Row, frozen=True, kw_only=True):
     FIXED = frozenset(
         {"task_id", "run_id", "number", "queue", "claimed_at", "holder", "lease_until"}
     )
+    LATE = frozenset({"notes"})
     id: str
     task_id: str
     run_id: str
@@ -164,12 +165,15 @@ class Attempt(Row, frozen=True, kw_only=True):
     cancel_at: int | None = None
     """When the holder was asked to stop; None while nobody asked."""
     output: Json | None = None
-    """A result that was not accepted; an accepted one stands on the task."""
+    """A result that was not accepted, or came after the lease had run out; one that was accepted
+    stands on the task."""
     error: Json | None = None
     log: str | None = None
     claimed_at: int
     started_at: int | None = None
     finished_at: int | None = None
+    notes: Json | None = None
+    """What came with the outcome beside it: `AttemptNotes`; None where there is nothing to say."""
 
 
 class Variable(Row, frozen=True, kw_only=True):

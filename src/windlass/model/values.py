@@ -25,6 +25,11 @@ def is_list(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
+def is_template(value: Any) -> bool:
+    """Whether a value is text for a handler to fill in, as `{{nodes.fetch.rows}}`."""
+    return isinstance(value, str) and "{{" in value and "}}" in value
+
+
 def depth_of(text: bytes) -> int:
     """How deeply a JSON text is nested; only an upper bound while that is harmless."""
     count = text.count(b"[") + text.count(b"{")

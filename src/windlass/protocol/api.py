@@ -63,10 +63,19 @@ class PublishedView(Wire, frozen=True, kw_only=True):
     created: bool
 
 
+class WarningView(Wire, frozen=True, kw_only=True):
+    """What the author of a definition may not have meant, though it can be run."""
+
+    path: str
+    reason: str
+    hint: str
+
+
 class ValidView(Wire, frozen=True, kw_only=True):
     ok: bool
     nodes: int
     params: list[str]
+    warnings: list[WarningView] = []
 
 
 class FlowView(Wire, frozen=True, kw_only=True):
@@ -175,6 +184,10 @@ class AttemptView(Wire, frozen=True, kw_only=True):
     finished_at: int | None
     error: Raw | None
     log: str | None
+    warnings: list[str]
+    """Why its result was taken though it is not what its package promises."""
+    metadata: Raw | None
+    """What its worker said of the result."""
 
 
 class LogView(Wire, frozen=True, kw_only=True):

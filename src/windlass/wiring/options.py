@@ -38,6 +38,12 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Public keys whose packages are trusted."""
     require_signature: bool = False
     """Publish only packages that a trusted key signed."""
+    strict_workflows: bool = False
+    """Publish only workflows without warnings."""
+    cors_origins: tuple[str, ...] = ()
+    """Whose pages may call the PocketFlow surface; `*` is everybody's."""
+    url_tokens: bool = False
+    """Take a token in the address of the PocketFlow surface, from clients that can set no other."""
     example: bool = True
     """`dev` publishes an example flow and runs it."""
     quiet: bool = False

@@ -69,6 +69,10 @@ class Group:
         self._group.cancel_scope.cancel()
 
 
+def settings_of(options: ServerOptions) -> Settings:
+    return Settings(lease_s=options.lease_s, strict_workflows=options.strict_workflows)
+
+
 class System:
     """Everything a process runs."""
 
@@ -77,7 +81,7 @@ class System:
     def __init__(self, store: Store, options: ServerOptions) -> None:
         self.options = options
         self.store = store
-        self.engine = Engine(store, Settings(lease_s=options.lease_s))
+        self.engine = Engine(store, settings_of(options))
         self.attempts = Attempts(self.engine)
         self.link = LinkPlane(self.engine, self.attempts, LinkSettings(tenant=options.tenant))
         self.blobs = FileBlobs(data_dir(options))

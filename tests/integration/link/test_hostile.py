@@ -78,7 +78,7 @@ async def test_the_first_generation_hears_of_a_wrong_token_too(server: LinkServe
     frame = worker.envelope("handshake", payload, ack={"request": True})
     answers, code, _ = await first_words(worker, frame)
     assert answers[-1]["payload"]["ok"] is False
-    assert answers[-1]["payload"]["info"]["code"] == "E.AUTH.INVALID_TOKEN"
+    assert answers[-1]["payload"]["info"].startswith("E.AUTH.INVALID_TOKEN: ")
     assert code == 1011
 
 
@@ -166,7 +166,7 @@ async def test_an_unknown_frame_is_refused_and_the_session_goes_on(server: LinkS
         await worker.send(worker.envelope("biz.exec.surprise", {}, ack={"request": True}))
         run = await server.wait(await server.start(chain("on", "demo.a")))
     assert run["status"] == "succeeded"
-    assert refusals[0]["info"]["code"] == "E.CMD.UNKNOWN"
+    assert refusals[0]["info"].startswith("E.CMD.UNKNOWN: ")
 
 
 async def test_a_result_from_a_worker_that_does_not_hold_the_task_changes_nothing(

@@ -39,7 +39,7 @@ def states(run: Played, *names: str) -> list[str]:
         ({"not": {"path": "results.y"}}, {"y": True}, False),
         ({"all": ["results.y", "results.z"]}, {"y": True, "z": False}, False),
         ({"any": ["results.y", "results.z"]}, {"y": True, "z": False}, True),
-        ({"path": "results.status", "equals": "SUCCEEDED"}, {}, True),
+        ({"path": "results.status", "equals": "SUCCEEDED"}, {}, False),
     ],
 )
 def test_an_edge_fires_if_its_condition_holds(

@@ -56,9 +56,9 @@ def test_the_outermost_begins_alone_and_each_calls_for_the_next() -> None:
     run.succeed(called.task_id, {"seen": 1})
     run.succeed(run.one(OUTER).id, {"seen": 2})
     assert output(run.one(HOST)) == {
-        "host": {"status": "SUCCEEDED", "y": 2},
-        "#inner": {"status": "SUCCEEDED", "seen": 1},
-        "#outer": {"status": "SUCCEEDED", "seen": 2},
+        "host": {"y": 2},
+        "#inner": {"seen": 1},
+        "#outer": {"seen": 2},
     }
     assert given(run.one(uid("b"))) == {"x": 2}
     run.succeed(run.one(uid("b")).id)
@@ -75,7 +75,7 @@ def test_the_same_request_calls_once_and_learns_of_the_end() -> None:
     run.succeed(first.task_id, {"y": 2})
     ended = run.call_next(outer.id, "r")
     assert ended.ended
-    assert json.loads(ended.output or "") == {"status": "SUCCEEDED", "y": 2}
+    assert json.loads(ended.output or "") == {"y": 2}
     assert len(run.tasks(ITSELF)) == 1
 
 

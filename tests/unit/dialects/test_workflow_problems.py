@@ -6,13 +6,13 @@ import pytest
 
 from tests.workflows import container, edge, node, port, subgraph, uid, workflow
 from windlass.dialects.flow import Limits
-from windlass.dialects.workflow import compile_workflow
+from windlass.dialects.workflow import check_workflow, compile_workflow
 from windlass.model.errors import DefinitionError, Problem
 
 
 def problems(definition: object, **limits: int) -> list[Problem]:
     with pytest.raises(DefinitionError) as caught:
-        compile_workflow(definition, limits=Limits(**limits))
+        check_workflow(definition, limits=Limits(**limits), strict=True)
     return caught.value.problems
 
 
@@ -76,7 +76,7 @@ def test_an_edge_between_nodes_that_are_not_there() -> None:
 def test_a_port_must_be_one_the_node_declares() -> None:
     [problem] = problems(workflow([node("a"), node("b")], [edge("a", "b", "oot>in")]))
     assert problem.path == "edges[0].source.port"
-    assert problem.reason == 'node "a" has no output port "oot"'
+    assert problem.reason == 'node "a" has no output port "oot"; the edge is for order only'
     assert problem.hint == 'did you mean "out"?'
 
 
@@ -155,7 +155,9 @@ def test_ports_of_types_that_never_fit_are_refused() -> None:
     gives = {"results": {"type": "object", "properties": {"y": {"type": "string"}}}}
     takes = {"parameters": {"type": "object", "properties": {"x": {"type": "integer"}}}}
     made = workflow([node("a", schema=gives), node("b", schema=takes)], [edge("a", "b")])
-    assert found(made)["edges[0]"] == '"out" is string, "in" takes integer'
+    assert (
+        found(made)["edges[0]"] == '"out" is string, "in" takes integer; the edge is for order only'
+    )
 
 
 @pytest.mark.parametrize(("given", "taken"), [("integer", "number"), ("number", "integer")])
@@ -266,7 +268,7 @@ def test_a_port_of_a_middleware_must_be_there() -> None:
     ]
     given = found(workflow([node("a"), host], edges))
     assert [given[f"edges[{at}].target.port"] for at in range(4)] == [
-        'node "m" has no input port "oops"',
+        'node "m" has no input port "oops"; the edge is for order only',
         'node "b" has no middleware "gone"',
         "an output port cannot be the target of an edge",
         '"mw:m" is not a port of a middleware',

@@ -173,10 +173,15 @@ async def test_fail_fast_stops_at_the_first_failure_and_keeps_the_successes(
 
 
 async def test_an_empty_foreach_writes_an_empty_list(engine: LocalEngine) -> None:
-    cases: list[dict[str, Any]] = [{"items": []}, {}]
+    ended = await engine.run(flow(a=fan("echo")), {"items": []})
+    assert (ended.state, ended.shared) == (RunState.SUCCEEDED, {"out": []})
+
+
+async def test_a_foreach_without_input_writes_no_key(engine: LocalEngine) -> None:
+    cases: list[dict[str, Any]] = [{"items": None}, {}]
     for params in cases:
         ended = await engine.run(flow(a=fan("echo")), params)
-        assert (ended.state, ended.shared) == (RunState.SUCCEEDED, {"out": []})
+        assert (ended.state, ended.shared) == (RunState.SUCCEEDED, {})
 
 
 async def test_a_foreach_over_something_else_says_so(engine: LocalEngine) -> None:

@@ -1294,11 +1294,13 @@ export interface components {
             id: string;
             leaseUntil: number;
             log: string | null;
+            metadata: unknown | null;
             number: number;
             queue: string;
             startedAt: number | null;
             state: string;
             taskId: string;
+            warnings: string[];
             workerId: string;
             workerUrl: string;
         };
@@ -2185,6 +2187,8 @@ export interface components {
             nodes: number;
             ok: boolean;
             params: string[];
+            /** @default [] */
+            warnings: components["schemas"]["WarningView"][];
         };
         /** VersionBody */
         VersionBody: {
@@ -2218,6 +2222,15 @@ export interface components {
         /** VisibilityBody */
         VisibilityBody: {
             visibility: string;
+        };
+        /**
+         * WarningView
+         * @description What the author of a definition may not have meant, though it can be run.
+         */
+        WarningView: {
+            hint: string;
+            path: string;
+            reason: string;
         };
         /** WhyView */
         WhyView: {

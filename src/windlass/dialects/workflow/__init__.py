@@ -6,20 +6,30 @@ Both raise DefinitionError, with every problem they can find at once.
 """
 
 from windlass.dialects.workflow.draft import Place
+from windlass.dialects.workflow.fields import is_uuid
 from windlass.dialects.workflow.lower import (
+    Checked,
+    check_workflow,
     compile_workflow,
     definition_hash,
     outline,
     resolve,
 )
+from windlass.dialects.workflow.middlewares import host_path
 from windlass.dialects.workflow.packages import Catalog, Found
+from windlass.dialects.workflow.plan import HOST
 
 __all__ = [
+    "HOST",
     "Catalog",
+    "Checked",
     "Found",
     "Place",
+    "check_workflow",
     "compile_workflow",
     "definition_hash",
+    "host_path",
+    "is_uuid",
     "outline",
     "resolve",
 ]

@@ -8,6 +8,12 @@ from windlass.dialects.plain import under
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+def is_uuid(text: str) -> bool:
+    return _UUID.fullmatch(text) is not None
+
 
 class Exact(Fields):
     """One object of a workflow definition."""
@@ -34,9 +40,11 @@ class Exact(Fields):
         return text
 
     def uuid(self, name: str) -> str:
-        """An id that must be a UUID, so that it means the same thing wherever it is taken."""
+        """An id that should be a UUID, so that it means the same thing wherever it is taken; the
+        first editors wrote plain words."""
         text = self.needed(name, "give a UUID, such as 2b2c3fcb-9c18-4ca2-9b5a-8ad4deb1f164")
-        if text and not _UUID.fullmatch(text):
+        if text and not is_uuid(text):
             hint = "workflow and node ids are UUIDs; an editor makes them, `uuidgen` does too"
-            self.problems.add(self.at(name), f'"{text:.60}" is not a UUID', hint)
+            note = self.problems.warn if _WORD.fullmatch(text) else self.problems.add
+            note(self.at(name), f'"{text:.60}" is not a UUID', hint)
         return text

@@ -2,6 +2,7 @@
 
 import json
 from hashlib import sha256
+from typing import NamedTuple
 
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import DEFAULT_LIMITS, Limits, first_flaw
@@ -13,7 +14,7 @@ from windlass.dialects.workflow.plan import Planner
 from windlass.dialects.workflow.shape import Json, Source
 from windlass.dialects.workflow.source import read_source
 from windlass.dialects.workflow.spots import Inside
-from windlass.model.errors import DefinitionError
+from windlass.model.errors import DefinitionError, Problem
 from windlass.model.graph import Graph
 
 
@@ -25,6 +26,28 @@ def compile_workflow(
     Raises DefinitionError with every problem that can be found at once.
     """
     return _lower(definition, locked, limits).graph()
+
+
+class Checked(NamedTuple):
+    """A workflow's graph, and what its author may not have meant."""
+
+    graph: Graph
+    warnings: tuple[Problem, ...]
+
+
+def check_workflow(
+    definition: object,
+    locked: object | None = None,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    strict: bool = False,
+) -> Checked:
+    """As `compile_workflow`, for somebody who publishes: with warnings, which `strict` refuses.
+
+    What was published once is compiled without them, whatever the server is told later.
+    """
+    draft = _lower(definition, locked, limits, strict=strict)
+    return Checked(draft.graph(), tuple(draft.problems.warnings))
 
 
 def resolve(definition: object, catalog: Catalog, *, limits: Limits = DEFAULT_LIMITS) -> Json:
@@ -56,9 +79,11 @@ def _read(definition: object, limits: Limits, problems: Problems) -> Source:
     return read_source(definition, problems)
 
 
-def _lower(definition: object, locked: object | None, limits: Limits) -> Draft:
+def _lower(
+    definition: object, locked: object | None, limits: Limits, *, strict: bool = False
+) -> Draft:
     """The graph in the making, with all that is wrong with it."""
-    problems = Problems()
+    problems = Problems(strict=strict)
     source = with_locked(_read(definition, limits, problems), locked, problems)
     check_packages(source, problems)
     bodies = {"": source.body} | {key: g.body for key, g in source.subgraphs.items()}

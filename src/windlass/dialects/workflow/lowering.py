@@ -125,6 +125,7 @@ class Lowering:
             when=spot.when,
             params_schema=schema_text(schemas.parameters),
             results_schema=schema_text(schemas.results),
+            results_strict=entry.strict,
             results=with_defaults(entry.results, schemas.results),
             awaited=spot.awaited,
             next=spot.next,

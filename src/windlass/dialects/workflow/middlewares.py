@@ -15,6 +15,11 @@ from windlass.model.graph import Activation, Fill, Kind, Node, Output, Ref, Root
 from windlass.model.ids import node_path
 
 
+def host_path(path: str) -> str:
+    """Where a node that has middlewares stands itself, behind them."""
+    return node_path(path, HOST)
+
+
 def wrapper(entry: Entry, spot: Spot) -> Node:
     """The subflow around a node and its middlewares."""
     parameters: Json = {HOST: with_defaults(entry.parameters, entry.schemas.parameters)}

@@ -1,7 +1,7 @@
 """Nodes and middlewares as they are written."""
 
 from windlass.dialects.fields import Problems
-from windlass.dialects.plain import under
+from windlass.dialects.plain import is_object, under
 from windlass.dialects.workflow.containers import is_container, read_container
 from windlass.dialects.workflow.fields import Exact
 from windlass.dialects.workflow.ports import read_ports
@@ -97,7 +97,13 @@ def _read_entry(
         retry=read_retry(fields),
         timeout_ms=fields.whole("timeoutMs"),
         affinity=read_affinity(fields),
+        strict=is_strict(fields.raw("extensions")),
     )
+
+
+def is_strict(notes: object) -> bool:
+    """Whether a node's, workflow's or package's own notes ask for results as the schema says."""
+    return is_object(notes) and notes.get("strictResults") is True
 
 
 def _read_package(fields: Exact) -> Package | None:

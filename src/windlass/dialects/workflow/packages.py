@@ -15,6 +15,7 @@ from packaging.version import InvalidVersion, Version
 
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import is_list, is_object, under
+from windlass.dialects.workflow.nodes import is_strict
 from windlass.dialects.workflow.ports import read_ports
 from windlass.dialects.workflow.schemas import readable_schema
 from windlass.dialects.workflow.shape import (
@@ -124,6 +125,7 @@ def _filled(entry: Entry, known: Json, problems: Problems) -> Entry:
     return replace(
         entry,
         package=package,
+        strict=entry.strict or is_strict(kept.get("config")),
         schemas=_with_schemas(entry.schemas, kept.get("schema"), package.where, problems),
         ports=Ports({**ui.inputs, **entry.ports.inputs}, {**ui.outputs, **entry.ports.outputs}),
     )

@@ -111,9 +111,8 @@ class Planner:
         carried = self._origin(source, out)
         place = self._place(target, into)
         when = self.edge_condition(source, wire)
-        if carried is None or place is None:
+        if carried is None or place is None or not self._fit(wire, out, into):
             return Link(source.id, target.id, when=when)
-        self._check_types(wire, out, into)
         return Link(source.id, target.id, *carried, place, when)
 
     def _known(self, body: Body, node: str, where: str) -> Entry | None:
@@ -227,13 +226,16 @@ class Planner:
             return None
         return Conditions(resolve, self.problems).read(loop.condition, loop.condition_at)
 
-    def _check_types(self, wire: Wire, out: Landing, into: Landing) -> None:
+    def _fit(self, wire: Wire, out: Landing, into: Landing) -> bool:
+        """Whether one port may take what the other gives; an edge between others is for order."""
         given, wanted = _types(out, OUTPUT), _types(into, INPUT)
         if fits(given, wanted):
-            return
+            return True
         left, right = (" or ".join(sorted(kinds or ())) for kinds in (given, wanted))
         reason = f'"{wire.source.port:.60}" is {left}, "{wire.target.port:.60}" takes {right}'
-        self.problems.add(wire.where, reason, "connect ports of the same type")
+        text = f"{reason}; the edge is for order only"
+        self.problems.warn(wire.where, text, "connect ports of the same type")
+        return False
 
 
 def _types(landing: Landing, side: str) -> frozenset[str] | None:

@@ -58,7 +58,8 @@ class Landing(NamedTuple):
 
 
 def find_port(entry: Entry, end: End, side: str, problems: Problems) -> Landing:
-    """The port an edge's end names, noted as a problem where there are ports but not this one."""
+    """The port an edge's end names, with a warning where there are ports but not this
+    one: such an edge carries nothing."""
     owner, key, middleware = entry, end.port, False
     if key.startswith(_MIDDLEWARE):
         named, key = _middleware_port(entry, end, side, problems)
@@ -70,7 +71,7 @@ def find_port(entry: Entry, end: End, side: str, problems: Problems) -> Landing:
     if port is None and key and owner.ports.declared:
         hint = problems.closest(key, known) or _known_ports(known)
         reason = f'node "{owner.label:.60}" has no {side} port "{key:.60}"'
-        problems.add(under(end.where, "port"), reason, hint)
+        problems.warn(under(end.where, "port"), f"{reason}; the edge is for order only", hint)
     return Landing(owner, port, middleware)
 
 

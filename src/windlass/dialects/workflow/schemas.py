@@ -8,6 +8,7 @@ import jsonschema_rs
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import is_list, is_object, under
 from windlass.dialects.workflow.shape import Json, Path
+from windlass.model.values import is_template
 
 _SEVERAL = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired"})
 """Keywords that judge a whole object by several of its parts, some of which may be to come."""
@@ -64,6 +65,10 @@ def check_parameters(
             at = under(at, step)
         if problems.noted(at):
             continue  # A subgraph is checked at every place it stands.
+        if is_template(value_at(parameters, path)):
+            reason = f"{error.message}; it reaches the handler as it is written"
+            problems.warn(at, reason, "let an edge fill it")
+            continue
         problems.add(at, error.message, "give it a value, or let an edge fill it")
     closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
     properties = schema.get("properties")
@@ -72,6 +77,18 @@ def check_parameters(
         if name not in known and not problems.noted(under(where, name)):
             reason = f'an edge fills "{name}", which the schema does not allow'
             problems.add(under(where, name), reason, problems.closest(name, known))
+
+
+def value_at(value: object, path: Path) -> object:
+    """What stands at a place; None if nothing does."""
+    for step in path:
+        if is_object(value):
+            value = value.get(str(step))
+        elif is_list(value) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
 
 
 def _touched(path: Path, filled: Collection[Path]) -> bool:

@@ -121,6 +121,8 @@ class Entry:
     retry: Retry = field(default_factory=Retry)
     timeout_ms: int = 0
     affinity: Affinity | None = None
+    strict: bool = False
+    """A result that does not meet the schema is refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """A whole definition, read: its own graph, its subgraphs, and the versions it asks for."""
 
 import re
+from dataclasses import replace
 
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import is_object, under
 from windlass.dialects.workflow.edges import read_wires
 from windlass.dialects.workflow.fields import Exact
-from windlass.dialects.workflow.nodes import read_node
+from windlass.dialects.workflow.nodes import is_strict, read_node
 from windlass.dialects.workflow.shape import Body, Entry, Hint, Source, Subgraph
 
 WORKFLOW_FIELDS = frozenset(
@@ -80,8 +81,15 @@ def _read_body(fields: Exact) -> Body:
         entries.setdefault(entry.id, entry)
     if not fields.items("nodes"):
         problems.add(fields.at("nodes"), "there are no nodes", "give at least one")
+    if is_strict(fields.raw("extensions")):
+        entries = {key: strict(entry) for key, entry in entries.items()}
     wires = read_wires(fields.raw("edges"), fields.at("edges"), problems, ids=True)
     return Body(fields.where, entries, tuple(wires))
+
+
+def strict(entry: Entry) -> Entry:
+    """A node whose results, and those of its middlewares, are held to their schemas."""
+    return replace(entry, strict=True, middlewares=tuple(map(strict, entry.middlewares)))
 
 
 def _read_hints(fields: Exact, hints: list[Hint]) -> None:

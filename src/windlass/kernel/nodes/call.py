@@ -14,6 +14,7 @@ from windlass.kernel.values import params_text, parse
 from windlass.model.assignment import Assignment, Chain
 from windlass.model.graph import Graph, Node, Strategy
 from windlass.model.ids import attempt_id
+from windlass.model.notes import AttemptNotes
 from windlass.model.resources import ConflictingPins
 from windlass.model.rows import Attempt, Failure, Json, Task
 from windlass.model.states import AttemptState, TaskState
@@ -101,11 +102,13 @@ def accept(
     log: str | None,
     *,
     skipped: bool = False,
+    metadata: dict[str, Any] | None = None,
 ) -> bool:
     """Take an attempt's result as the task's: once, under the newest lease.
 
-    One that does not meet the node's schema is a failure of the attempt, which keeps it; False
-    then. A worker may also say that there was nothing to do: the task's edges do not fire.
+    One that does not meet the node's schema is taken with a warning; where that is strict it is a
+    failure of the attempt, which keeps it; False then. A worker may also say that there was nothing
+    to do: the task's edges do not fire.
     """
     node = turn.node(task)
     taken = take(node, output, skipped=skipped)
@@ -113,7 +116,8 @@ def accept(
         refused = msgspec.structs.replace(attempt, output=output)
         attempt_failed(turn, task, refused, taken.failure, log)
         return False
-    turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, log=log)
+    notes = AttemptNotes((taken.warning,) if taken.warning else (), metadata)
+    turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, log=log, notes=notes.json())
     if node.timeout_ms:
         turn.drop_timer(task.id, "timeout")
     if node.next:

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from windlass.model.values import is_object
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import (
     NAMES,
@@ -154,7 +155,7 @@ class Channel:
         self._ack_owed = True
         return [Heard(frame, seq) for seq, frame in ready]
 
-    def settle(self, heard: Heard, now: float, *, ok: bool = True, info: object = None) -> None:
+    def settle(self, heard: Heard, now: float, *, ok: bool = True, info: str | None = None) -> None:
         """A frame has had its effect: acknowledge it, if that is wanted."""
         if heard.seq is not None:
             self.inbound.settle(heard.seq)
@@ -163,7 +164,7 @@ class Channel:
             self._acknowledge(heard.envelope.id, now, ok=ok, info=info)
 
     def _acknowledge(
-        self, id_: str | None, now: float, *, ok: bool = True, info: object = None
+        self, id_: str | None, now: float, *, ok: bool = True, info: str | None = None
     ) -> None:
         ack = m.Ack(ok=ok, for_=id_, info=info)
         if self.generation is Generation.SECOND:
@@ -258,3 +259,16 @@ class Channel:
 def ack_target(envelope: Envelope, ack: m.Ack) -> str | None:
     """The one frame an acknowledgement names: in the payload, or only in the envelope."""
     return ack.for_ or (envelope.ack.for_ if envelope.ack is not None else None)
+
+
+def ack_info(code: str, reason: str) -> str:
+    """Why a frame was refused, as an acknowledgement's `info` says it: text, in both schemas."""
+    return f"{code}: {reason}"
+
+
+def read_info(ack: m.Ack) -> tuple[str, str]:
+    """The code and reason in an acknowledgement's `info`; servers used to send an object there."""
+    if is_object(ack.info):
+        return str(ack.info.get("code") or ""), str(ack.info.get("message") or "")
+    code, mark, reason = str(ack.info or "").partition(": ")
+    return (code, reason) if mark and code.startswith("E.") else ("", str(ack.info or ""))

@@ -12,7 +12,7 @@ import msgspec
 
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.channel import Channel, Heard, Retry, ack_target
+from windlass.protocol.link.channel import Channel, Heard, Retry, ack_info, ack_target
 from windlass.protocol.link.envelope import (
     Envelope,
     Generation,
@@ -223,7 +223,7 @@ class ServerLink:
     def _turn_down(self, refusal: Refused, now: float, heard: Heard | None = None) -> None:
         """Say no to one frame; the connection goes on."""
         if heard is not None:
-            info = {"code": refusal.code, "message": refusal.reason}
+            info = ack_info(refusal.code, refusal.reason)
             self.channel.settle(heard, now, ok=False, info=info)
 
     # The caller's answers
@@ -275,7 +275,7 @@ class ServerLink:
             if self.generation is Generation.SECOND:
                 self.channel.send(m.Reset(code=code, reason=reason), now, sequenced=False)
             else:
-                info = {"code": code, "message": reason}
+                info = ack_info(code, reason)
                 self.channel.settle(self._opening, now, ok=False, info=info)
         self.state = LinkState.CLOSED
 
@@ -307,7 +307,7 @@ class ServerLink:
         self, arrived: Arrived | Garbled, now: float, *, code: str = "", reason: str = ""
     ) -> None:
         """Acknowledge what is durable now, or (with a code) what was refused for good."""
-        info = {"code": code, "message": reason} if code else None
+        info = ack_info(code, reason) if code else None
         self.channel.settle(arrived.heard, now, ok=not code, info=info)
 
     def take(self, now: float) -> list[bytes]:

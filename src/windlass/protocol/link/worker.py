@@ -9,10 +9,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from windlass.model.values import is_object
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.channel import Channel, Heard, Retry, ack_target
+from windlass.protocol.link.channel import Channel, Heard, Retry, ack_info, ack_target, read_info
 from windlass.protocol.link.envelope import Envelope, Generation, Refused, decode, payload_of
 
 
@@ -143,7 +142,7 @@ class WorkerLink:
             try:
                 events += self._handle(heard, payload_of(heard.envelope), now)
             except Refused as refusal:
-                info = {"code": refusal.code, "message": refusal.reason}
+                info = ack_info(refusal.code, refusal.reason)
                 self.channel.settle(heard, now, ok=False, info=info)
         return events
 
@@ -217,5 +216,5 @@ def _refusal(ack: m.Ack) -> tuple[str, str]:
     """The code and reason of a refusal; "" when it is none."""
     if ack.ok is not False:
         return "", ""
-    info = ack.info if is_object(ack.info) else {}
-    return str(info.get("code") or codes.INTERNAL), str(info.get("message") or "")
+    code, reason = read_info(ack)
+    return code or codes.INTERNAL, reason

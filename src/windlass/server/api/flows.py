@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.dialects.flow import compile_flow, read_definition
-from windlass.dialects.workflow import compile_workflow, resolve
+from windlass.dialects.workflow import check_workflow, resolve
 from windlass.engine import flows, workflows
 from windlass.engine.catalog import catalog_of, packages_named
 from windlass.engine.compiling import compiled
@@ -21,6 +21,7 @@ from windlass.protocol.api import (
     ValidView,
     VersionBody,
     VersionView,
+    WarningView,
 )
 from windlass.server.audit import note
 from windlass.server.http import parse_json, read_body, reply
@@ -91,12 +92,22 @@ async def validate(request: Request) -> Response:
     definition, body = await read_version(request)
     if body.dialect == "workflow":
         names = packages_named(definition)
-        catalog = await catalog_of(engine_of(request), names)
+        engine = engine_of(request)
+        catalog = await catalog_of(engine, names)
         locked = await compiled(definition, lambda: resolve(definition, catalog))
-        graph = await compiled(definition, lambda: compile_workflow(definition, locked))
+        strict = engine.settings.strict_workflows
+        graph, warnings = await compiled(
+            definition, lambda: check_workflow(definition, locked, strict=strict)
+        )
     else:
-        graph = await compiled(definition, lambda: compile_flow(definition))
-    return reply(ValidView(ok=True, nodes=len(graph.nodes), params=flows.params_used(graph)))
+        graph, warnings = await compiled(definition, lambda: compile_flow(definition)), ()
+    view = ValidView(
+        ok=True,
+        nodes=len(graph.nodes),
+        params=flows.params_used(graph),
+        warnings=[WarningView(path=w.path, reason=w.reason, hint=w.hint) for w in warnings],
+    )
+    return reply(view)
 
 
 async def list_flows(request: Request) -> Response:

@@ -9,6 +9,7 @@ from starlette.responses import Response, StreamingResponse
 
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest
+from windlass.model.notes import read_notes
 from windlass.model.rows import Attempt, Event, Run, Task
 from windlass.model.states import RUN_ENDED, TASK_ENDED, TaskState
 from windlass.ports.store import Cond
@@ -82,6 +83,7 @@ async def list_attempts(request: Request) -> Response:
 
 def attempt_view(attempt: Attempt, said: str | None = None) -> AttemptView:
     """An attempt; what was said while it ran stands before what came with its result."""
+    notes = read_notes(attempt.notes)
     return AttemptView(
         id=attempt.id,
         task_id=attempt.task_id,
@@ -97,6 +99,10 @@ def attempt_view(attempt: Attempt, said: str | None = None) -> AttemptView:
         finished_at=attempt.finished_at,
         error=raw(attempt.error),
         log="\n".join(part for part in (said, attempt.log) if part) or None,
+        warnings=list(notes.warnings),
+        metadata=None
+        if notes.metadata is None
+        else msgspec.Raw(msgspec.json.encode(notes.metadata)),
     )
 
 

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import msgspec
+from msgspec.structs import replace
 
 from windlass.engine import packages, workers
+from windlass.engine.installing import Installing
 from windlass.model.errors import Unavailable
 from windlass.model.queues import owner_of, package_of
 from windlass.protocol.link import messages as m
+from windlass.protocol.link.envelope import NAMES, Generation
 
 if TYPE_CHECKING:
     from windlass.server.link.plane import LinkPlane
@@ -18,10 +21,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-PAUSE_S = 1.0
+PAUSE_S = 0.5
 """Between two looks that queued tasks gave rise to."""
 FORGET_S = 3600.0
 """An installation nobody has told the end of by then is not counted."""
+_NOTED_MAX = 1_000
+_ANSWER_CHARS_MAX = 500
 RETRY_S = 60.0
 """How long a worker that was sent a package, or failed to install it, is not asked again."""
 
@@ -101,14 +106,18 @@ class Installs:
             if owner in ("", session.worker_id)
             and session.profile.healthy
             and not session.draining
-            and "pkg.install" in session.link.features
+            and installs_packages(session)
             and now - self._asked.get((package, session.worker_id), -RETRY_S) >= RETRY_S
         ]
         return min(able, key=lambda session: session.busy, default=None)
 
     def send(self, session: "Session", name: str, version: str, sha256: str, url: str = "") -> None:
         """Tell a worker to install a version, from our repository unless a URL says otherwise."""
-        self._asked[f"{name}@{version}", session.worker_id] = self._plane.clock()
+        package, engine = f"{name}@{version}", self._plane.engine
+        self._asked[package, session.worker_id] = self._plane.clock()
+        if len(engine.installing) >= _NOTED_MAX:
+            engine.installing.clear()
+        engine.installing[package] = Installing(session.worker_id, engine.store.now())
         path = f"/api/v1/published-packages/{quote(name, safe='')}/archive"
         log.info("worker %s is to install %s %s", session.worker_id, name, version)
         session.send(
@@ -119,6 +128,12 @@ class Installs:
                 sha256=sha256 or None,
             )
         )
+
+    def _note_failure(self, session: "Session", package: str, event: m.PkgEvent) -> None:
+        known = self._plane.engine.installing.get(package)
+        if known is not None and known.worker_id == session.worker_id:
+            failed = replace(known, error=answer_of(event))
+            self._plane.engine.installing[package] = failed
 
     def reported(self, session: "Session", event: m.PkgEvent) -> None:
         """A worker says how an installation or removal went."""
@@ -131,6 +146,7 @@ class Installs:
         if asked_at is not None and not removed:
             self._plane.counts.install_ms.add((self._plane.clock() - asked_at) * 1000)
         if event.status != "installed":
+            self._note_failure(session, package, event)
             log.warning("worker %s: %s of %s failed", session.worker_id, op, package)
         register = session.profile.register
         if removed and event.status != "installed":
@@ -142,6 +158,22 @@ class Installs:
         if not removed:
             field = m.PackageField(name=event.name, version=event.version, status=event.status)
             kept.append(field)
-        session.registered(msgspec.structs.replace(register, packages=kept))
+        session.registered(replace(register, packages=kept))
         for tell in self._plane.on_package:
             tell(session, event)
+
+
+def installs_packages(session: "Session") -> bool:
+    """Whether a worker takes packages: it says so as a feature or among the frames it knows. The
+    first generation's wire has the frame and no way to say so."""
+    if session.link.generation is Generation.FIRST or "pkg.install" in session.link.features:
+        return True
+    return NAMES[m.PkgInstall].second in (session.profile.register.payload_types or ())
+
+
+def answer_of(event: m.PkgEvent) -> str:
+    """What a worker said of an installation that failed."""
+    details = event.details or {}
+    said = details.get("message") or details.get("error") or details or "it did not say why"
+    text = said if isinstance(said, str) else msgspec.json.encode(said).decode()
+    return text[:_ANSWER_CHARS_MAX]

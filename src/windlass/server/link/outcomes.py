@@ -1,5 +1,7 @@
 """What a worker's frames mean to the engine, and what an assignment says on the wire."""
 
+from typing import Any
+
 import msgspec
 
 from windlass.model.assignment import Assignment
@@ -12,6 +14,8 @@ from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, spelled_by_schema
 
 BUSY_RETRY_MS = 1_000
+_CAUSE_CHARS_MAX = 10_000
+_METADATA_BYTES_MAX = 64 * 1024
 _PAUSE_MS_MAX = 30 * 24 * 3600 * 1000
 _FATAL = frozenset({codes.RESOURCE_MISSING, codes.INVALID, codes.RESULT_TOO_LARGE})
 _ELSEWHERE = frozenset(
@@ -92,12 +96,28 @@ def failure_of(result: m.Result) -> Failure:
         text = error.message if error is not None else "stopped when asked to"
         return Failure("cancelled", text, code=codes.RUNNER_CANCELLED)
     if error is None:
-        return Failure("failed", "the handler failed without a reason", code=codes.RUNNER_FAILURE)
+        text = _cause_inside(result) or "the handler failed without a reason"
+        return Failure("failed", text, code=codes.RUNNER_FAILURE)
     failure = failure_of_code(error.code, error.message)
     pause = (result.metadata or {}).get("retry_after_ms")
     if isinstance(pause, int) and 0 <= pause <= _PAUSE_MS_MAX:
         failure = msgspec.structs.replace(failure, retry_after_ms=pause)
     return failure
+
+
+def _cause_inside(result: m.Result) -> str:
+    """Why a handler failed that said so among its results, as `{"error": …}`: the first workers
+    put there whatever a handler returned beside its outputs."""
+    if b'"error"' not in bytes(result.result):
+        return ""
+    found = msgspec.json.decode(result.result)
+    cause = found.get("error") if is_object(found) else None
+    if is_object(cause):
+        cause = cause.get("message") or cause
+    if cause is None or cause == "":
+        return ""
+    text = cause if isinstance(cause, str) else msgspec.json.encode(cause).decode()
+    return text[:_CAUSE_CHARS_MAX]
 
 
 def failure_of_code(code: str, message: str) -> Failure:
@@ -130,6 +150,14 @@ def artifacts_of(result: m.Result, worker_id: str, now: int) -> list[Artifact]:
         )
         for item in named.values()
     ]
+
+
+def metadata_of(result: m.Result) -> dict[str, Any] | None:
+    """What a worker says of its result, unless that is longer than results should be."""
+    metadata = result.metadata
+    if not metadata or len(msgspec.json.encode(metadata)) > _METADATA_BYTES_MAX:
+        return None
+    return metadata
 
 
 def _inside(result: m.Result) -> list[m.Artifact]:

@@ -13,7 +13,7 @@ from windlass.model.values import readable
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.server import Arrived, Garbled
-from windlass.server.link.outcomes import artifacts_of, failure_of
+from windlass.server.link.outcomes import artifacts_of, failure_of, metadata_of
 
 if TYPE_CHECKING:
     from windlass.server.link.session import Session
@@ -102,7 +102,9 @@ class Reports:
                 await _until_written(lambda: self._plane.engine.write(*made))
             skipped = result.status == "SKIPPED"
             return await self._commit(
-                lambda: self._plane.attempts.succeeded(attempt_id, output, skipped=skipped)
+                lambda: self._plane.attempts.succeeded(
+                    attempt_id, output, skipped=skipped, metadata=metadata_of(result)
+                )
             )
         except BadRequest as error:
             # A result that cannot be kept cannot be kept the next time either.

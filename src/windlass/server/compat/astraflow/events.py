@@ -20,6 +20,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from windlass.dialects.workflow import HOST
 from windlass.engine.engine import Engine
 from windlass.engine.feed import EVERY_RUN
 from windlass.model.errors import BadRequest, Unavailable
@@ -147,7 +148,7 @@ class Events:
         self, client: str, last_id: str, stopping: asyncio.Event
     ) -> AsyncIterator[bytes]:
         """The stream of one client, until it leaves, falls behind, or the server stops."""
-        stream = Stream(client)
+        stream = Stream(client, began_at=self._engine.store.now())
         self._streams.setdefault(client, set()).add(stream)
         if self._looking is None or self._looking.done():
             self._looking = asyncio.ensure_future(self._look())
@@ -200,6 +201,8 @@ class Events:
         streams = [stream for some in self._streams.values() for stream in some]
         for run in await self._history.moved({run_id for s in streams for run_id in s.open}):
             for stream in self._listening(self._note_owner(run)):
+                if stream.is_over(run):
+                    continue
                 if stream.idle and run.seq > stream.seen.get(run.id, 0):
                     stream.put(Moved(run))
 
@@ -263,7 +266,7 @@ class Events:
             runs = await session.rows(Run, [said.feedback.run_id])
         if not tasks or not runs or not stream.concerns(self._note_owner(runs[0])):
             return None
-        node = await self.teller.node_of(runs[0], tasks[0].node)
+        node = await self.teller.node_of(runs[0], tasks[0].node, HOST)
         return Speaker(runs[0].id, node, tasks[0].made_seq) if node else None
 
     def _message(self, client: str, news: News, *, replayed: bool = False) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from windlass.dialects.workflow import HOST
 from windlass.dialects.workflow import Place as DefinitionPlace
 from windlass.engine.engine import Engine
 from windlass.model.ids import attempt_id, task_of
@@ -51,17 +52,20 @@ class Teller:
         self._engine = engine
         self._link = link
 
-    async def node_of(self, run: Run, path: str) -> str:
+    async def node_of(self, run: Run, path: str, *shown: str) -> str:
         """The workflow's node a path of its graph stands for; "" for what only we know of."""
+        place = await self._place_of(run, path)
+        return place.node if place is not None and place.role in (*_SHOWN, *shown) else ""
+
+    async def _place_of(self, run: Run, path: str) -> DefinitionPlace | None:
         known: Mapping[str, DefinitionPlace] | None = self._engine.outlines.get(run.version_id)
         if known is None:
             async with self._engine.store.session() as session:
                 found = await session.rows(Version, [run.version_id])
             if not found:
-                return ""
+                return None
             known = outline_of(self._engine, found[0])
-        place = known.get(path)
-        return place.node if place is not None and place.role in _SHOWN else ""
+        return known.get(path)
 
     async def snapshot(self, run: Run, id_: str = "") -> News:
         """A run as it stands, with its nodes."""
@@ -131,13 +135,20 @@ class Teller:
             Artifact, where, order="resource_id", limit=_ARTIFACTS_MAX
         )
         made = [artifact_view(row) for row in rows]
-        content = msgspec.Raw((task.output or "null").encode())
+        content = await self._content(run, task)
         result = {**base, "revision": event.seq, "format": "json", "content": content}
         found: list[tuple[str, dict[str, Any]]] = [
             ("artifact.ready", {**base, "artifactId": row.resource_id, "artifact": row})
             for row in made
         ]
         return [*found, ("node.result.snapshot", {**result, "artifacts": made, "complete": True})]
+
+    async def _content(self, run: Run, task: Task) -> Any:
+        """What came of a node: of one with middlewares, what is its own among all their results."""
+        place = await self._place_of(run, task.node)
+        if place is None or not place.middlewares:
+            return msgspec.Raw((task.output or "null").encode())
+        return msgspec.json.decode(task.output or "{}").get(HOST)
 
     async def _attempt(
         self, run: Run, event: Event, change: dict[str, Any], tasks: Mapping[str, Task]
@@ -147,7 +158,7 @@ class Teller:
         if state not in ("claimed", "running"):
             return []
         task = await self._load(task_of(change["attempt"]), tasks)
-        node = await self.node_of(run, task.node) if task is not None else ""
+        node = await self.node_of(run, task.node, HOST) if task is not None else ""
         if task is None or not node:
             return []
         data = {

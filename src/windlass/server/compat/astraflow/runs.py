@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from windlass.dialects.workflow import Place, outline
+from windlass.dialects.workflow import Place, host_path, outline
 from windlass.engine import runs, workflows
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
@@ -116,17 +116,21 @@ async def whole_run(engine: Engine, link: LinkPlane, run: Run) -> WorkflowRun:
     by_task: defaultdict[str, list[Artifact]] = defaultdict(list)
     for row in made:
         by_task[task_of(row.attempt_id)].append(row)
-    newest = {task.node: task for task in tasks}
+    newest = {task.node: task for task in sorted(tasks, key=lambda task: task.made_seq)}
     latest = {attempt.task_id: attempt for attempt in sorted(attempts, key=lambda a: a.number)}
     nodes: list[RunNode] = []
     for path, place in outline_of(engine, found[0]).items():
         if place.role not in ("node", "container", "middleware"):
             continue
         task = newest.get(path)
-        attempt = latest.get(task.id) if task is not None else None
-        mine = [artifact_view(row) for row in by_task[task.id]] if task is not None else []
+        # What a node with middlewares did is told by the task that stands behind them.
+        doer = newest.get(host_path(path)) if place.middlewares else task
+        attempt = latest.get(doer.id) if doer is not None else None
+        mine = [artifact_view(row) for row in by_task[doer.id]] if doer is not None else []
         progress = link.feedback.progress.get(attempt.id) if attempt is not None else None
-        view = node_view(place.node, task, attempt, mine, progress=progress)
+        view = node_view(place.node, task, attempt, mine, doer=doer, progress=progress)
+        if place.middlewares:
+            view = replace(view, middlewares=list(place.middlewares))
         planned = graph.nodes.get(path)
         if planned is not None and planned.affinity is not None:
             view = replace(view, affinity=affinity_view(planned.affinity))

@@ -54,8 +54,9 @@ class Speaker:
 class Stream:
     """One connected client: what waits to be told, and what it was told of each run."""
 
-    def __init__(self, client: str, queue_max: int = QUEUE_MAX) -> None:
+    def __init__(self, client: str, queue_max: int = QUEUE_MAX, began_at: int = 0) -> None:
         self.client = client
+        self.began_at = began_at
         self.ready = asyncio.Event()
         self.overran = False
         self.seen: OrderedDict[str, int] = OrderedDict()
@@ -95,6 +96,11 @@ class Stream:
             gone, _ = self.seen.popitem(last=False)
             self.open.discard(gone)
             self._status.pop(gone, None)
+
+    def is_over(self, run: Run) -> bool:
+        """Whether a run it was not told of ended before it began: others were told of that."""
+        known = run.id in self.seen
+        return not known and run.state in RUN_ENDED and (run.finished_at or 0) <= self.began_at
 
     def is_new(self, news: News) -> bool:
         """Whether a status differs from the last: waiting and running are one to this client."""

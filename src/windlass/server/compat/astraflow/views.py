@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from windlass.model.graph import Affinity
+from windlass.model.notes import read_notes
 from windlass.model.resources import resources_in
 from windlass.model.rows import Artifact, Attempt, Json, Run, Task, read_failure
 from windlass.model.states import AttemptState, RunState, TaskState
@@ -140,9 +141,11 @@ def node_view(
     attempt: Attempt | None,
     artifacts: list[RunArtifact],
     *,
+    doer: Task | None = None,
     progress: Progress | None = None,
 ) -> RunNode:
-    """A node from its newest task and that task's newest attempt."""
+    """A node from its newest task; `doer` is the task whose attempt and result are the node's own:
+    the same but for a node that has middlewares."""
     if task is None:
         return RunNode(node_id=node_id, task_id=node_id, status="queued")
     linked = attempt is not None and attempt.queue.startswith("link")
@@ -163,7 +166,8 @@ def node_view(
         else None,
         resource_refs=refs_view(task) or None,
         artifacts=artifacts or None,
-        result=result_view(task, progress),
+        result=None if doer is None else result_view(doer, progress),
+        metadata=None if attempt is None else metadata_view(attempt),
         error=error_of(task.error),
         state=None if progress is None else state_view(progress),
     )
@@ -176,6 +180,13 @@ def result_view(task: Task, progress: Progress | None) -> msgspec.Raw | None:
     if progress is None or not progress.results:
         return None
     return msgspec.Raw(msgspec.json.encode(progress.result()))
+
+
+def metadata_view(attempt: Attempt) -> dict[str, Any] | None:
+    """What came with a result beside it; what is odd about the result stands there too."""
+    notes = read_notes(attempt.notes)
+    warnings = {"warnings": list(notes.warnings)} if notes.warnings else {}
+    return {**(notes.metadata or {}), **warnings} or None
 
 
 def refs_view(task: Task) -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.rows import Worker
 from windlass.server.api.flows import engine_of
+from windlass.server.api.workers import attempts_of
 from windlass.server.compat.astraflow import workers as astraflow
 from windlass.server.compat.pocketflow.names import (
     OK,
@@ -25,6 +26,8 @@ from windlass.server.push_urls import check_push_url
 from windlass.server.routes import who
 
 _TRANSPORTS = {"": "push", "http": "push", "async": "pull", "local": "local"}
+_SINCE = "since"
+"""In what is kept of a worker: when the process that is there now registered."""
 _TYPES = {"push": "http", "pull": "async"}
 
 
@@ -39,13 +42,15 @@ async def register(request: Request) -> Response:
     url = text_field(fields, "URL")
     if _TRANSPORTS[kind] == "push":
         check_push_url(url, request.app.state.push_allow)
+    engine = engine_of(request)
     await workers.register(
-        engine_of(request),
+        engine,
         who(request).check_worker(text_field(fields, "ID", required=True)),
         transport=_TRANSPORTS[kind],
         url=url,
         services=list_field(fields, "Services"),
         capacity=number_field(fields, "Capacity"),
+        meta=msgspec.json.encode({_SINCE: engine.store.now()}).decode(),
     )
     request.app.state.workers_changed()
     return reply(OK)
@@ -59,7 +64,24 @@ async def heartbeat(request: Request) -> Response:
     worker_id = who(request).check_worker(text_field(fields, "ID", required=True))
     if not await workers.heartbeat(engine_of(request), worker_id, number_field(fields, "Load")):
         raise NotFound(f'unknown worker "{worker_id}"; register again')
+    await keep_leases(request, worker_id)
     return reply(OK)
+
+
+async def keep_leases(request: Request, worker_id: str) -> None:
+    """A pull worker's sign of life is for what it holds too: this surface's own workers send no
+    other. What it claimed before it registered last belonged to a process that is gone."""
+    engine = engine_of(request)
+    worker = await workers.get_worker(engine, worker_id)
+    if worker is None or worker.transport != "pull":
+        return
+    since = workers.meta_of(worker).get(_SINCE, 0)
+    rows = await engine.store.query("held_by", worker_id=worker_id)
+    held = [
+        row["id"] for row in rows if row["queue"].startswith("pull:") and row["claimed_at"] >= since
+    ]
+    if held:
+        await attempts_of(request).renew(held, worker_id)
 
 
 async def list_workers(request: Request) -> Response:

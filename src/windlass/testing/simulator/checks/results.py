@@ -7,7 +7,7 @@ import msgspec
 
 from windlass.model.graph import Kind, Strategy
 from windlass.model.rows import Json, Task
-from windlass.model.states import TASK_ENDED, TaskState
+from windlass.model.states import TASK_ENDED, AttemptState, TaskState
 from windlass.testing.simulator.checks.rows import RunRows, expect
 
 _TOLERANT = (Strategy.COLLECT_ERRORS, Strategy.IGNORE_ERRORS, Strategy.CONTINUE)
@@ -17,11 +17,11 @@ def check_result(rows: RunRows, task: Task, reported: Mapping[str, Json]) -> Non
     """A task has just ended: is its result the right one?"""
     match task.kind:
         case Kind.CALL if task.state is TaskState.SUCCEEDED:
-            given = reported.get(f"{task.id}@{task.attempts}")
+            given = reported.get(f"{task.id}@{holder_number(rows, task)}")
             own = rows.node(task).results
             if own is not None and given is not None:
                 # A port graph's node lays what it is given over results of its own.
-                laid = {**own, "status": "SUCCEEDED", **msgspec.json.decode(given)}
+                laid = {**own, **msgspec.json.decode(given)}
                 given = msgspec.json.encode(laid).decode()
             expect(task.output == given, f"{task.id} took {task.output}, its attempt said {given}")
         case Kind.PARALLEL | Kind.FOREACH if task.state in (TaskState.SUCCEEDED, TaskState.FAILED):
@@ -33,6 +33,19 @@ def check_result(rows: RunRows, task: Task, reported: Mapping[str, Json]) -> Non
             expect(have == want, f"{task.id} handed out {have}, its shared state is {want}")
         case _:
             return
+
+
+def holder_number(rows: RunRows, task: Task) -> int:
+    """The attempt whose result a task has: its newest, or the lost one that came back in time and
+    for which the newest was made."""
+    by_number = {attempt.number: attempt for attempt in rows.attempts[task.id]}
+    before = by_number.get(task.attempts - 1)
+    came_back = before is not None and before.state is AttemptState.LOST and before.output
+    if before is None or not came_back:
+        return task.attempts
+    newest = by_number[task.attempts]
+    expect(newest.worker_id == before.worker_id, f"{newest.id} is not in its worker's name")
+    return before.number
 
 
 def check_join(rows: RunRows, task: Task) -> None:

@@ -1,0 +1,23 @@
+"""Notes: what an attempt's outcome brings along, kept with the attempt."""
+
+from typing import Any
+
+import msgspec
+
+from windlass.model.rows import Json
+
+
+class AttemptNotes(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an attempt's outcome brought along."""
+
+    warnings: tuple[str, ...] = ()
+    """Why a result that was taken is not quite what its package promises."""
+    metadata: dict[str, Any] | None = None
+    """What the worker said of the result."""
+
+    def json(self) -> Json | None:
+        return msgspec.json.encode(self).decode() if self.warnings or self.metadata else None
+
+
+def read_notes(notes: Json | None) -> AttemptNotes:
+    return AttemptNotes() if notes is None else msgspec.json.decode(notes, type=AttemptNotes)
