@@ -19,6 +19,10 @@ class Waiting(Protocol):
         """Ask for so many attempts from now on, of single services for no more than `caps`."""
         ...
 
+    def add(self, slots: int, caps: Mapping[str, int]) -> bool:
+        """Ask for so many more; false if it has been answered."""
+        ...
+
     async def assignments(self) -> list[Assignment]:
         """Wait until there is at least one."""
         ...

@@ -61,6 +61,13 @@ class Exchange(Wire, frozen=True, kw_only=True):
 
     services: list[str]
     slots: int = 0
+    caps: dict[str, Annotated[int, Meta(ge=0, le=1_000_000)]] = {}
+    """Services of which it can take fewer than it has slots."""
+    number: int = 0
+    """The worker's own number for this request, for another to name."""
+    joins: int = 0
+    """Another request of this worker that may be waiting here: what this one asks for is asked for
+    by that one from now on."""
     wait_ms: int = 0
     results: list[Result] = []
     renew: list[str] = []
@@ -101,3 +108,5 @@ class Reply(Wire, frozen=True, kw_only=True):
     lost: list[str] = []
     """No longer held: stop, do not report."""
     known: bool = True
+    joined: bool = False
+    """Whether the request that was named waits here and has taken over."""

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import httpx
 import msgspec
@@ -44,6 +44,7 @@ class Beacon:
         load: Callable[[], int],
         refused: Callable[[WindlassError], None] = lambda error: None,
         transport: httpx.BaseTransport | None = None,
+        caps: Mapping[str, int] | None = None,
     ) -> None:
         """`refused` hears, once, that the server will not have this worker as it is."""
         headers = {"User-Agent": "windlass-worker"}
@@ -60,6 +61,7 @@ class Beacon:
         self._capacity = settings.concurrency
         self._url = url
         self._services = services
+        self._caps = caps
         self._load = load
         self._refused = refused
         self._welcome = False
@@ -101,7 +103,9 @@ class Beacon:
 
     def _register(self) -> bool:
         body = {"id": self._id, "url": self._url, "services": self._services, "type": "http"}
-        more = {"load": self._load(), "capacity": self._capacity}
+        more: dict[str, object] = {"load": self._load(), "capacity": self._capacity}
+        if self._caps:
+            more["caps"] = dict(self._caps)
         answer = self._http.post(REGISTER_PATH, json={**body, **more})
         if answer.status_code != 200:
             error = error_of(answer.status_code, answer.content)

@@ -62,7 +62,7 @@ class PushDispatcher:
         self._slots = slots
         self._reply_bytes_max = reply_bytes_max
         self._refresh_s = refresh_s
-        self._runners: dict[str, tuple[tuple[str, str, int], Runner, asyncio.Task[None]]] = {}
+        self._runners: dict[str, tuple[tuple[object, ...], Runner, asyncio.Task[None]]] = {}
         self._retired: set[asyncio.Task[None]] = set()
         self.changed = asyncio.Event()
         """Set it when a worker has registered, so that it need not wait for the next look."""
@@ -131,8 +131,8 @@ class PushDispatcher:
         for _, runner, _ in self._runners.values():
             runner.stop(attempt_id)
 
-    def _shape(self, worker: Worker) -> tuple[str, str, int]:
-        return (worker.url, worker.services, worker.capacity)
+    def _shape(self, worker: Worker) -> tuple[object, ...]:
+        return (worker.url, worker.services, worker.capacity, caps_of(worker))
 
     def _start(self, worker: Worker) -> None:
         services: list[str] = msgspec.json.decode(worker.services)
@@ -146,6 +146,7 @@ class PushDispatcher:
             worker.capacity or self._slots,
             holder=self._holder,
             url=worker.url,
+            caps=caps_of(worker),
         )
         self._runners[worker.id] = (
             self._shape(worker),
@@ -199,3 +200,16 @@ class PushDispatcher:
             return readable(reply.result, f"the result of {worker_id}")
         except BadRequest as error:
             raise AttemptError(Failure("fatal", str(error))) from error
+
+
+class _Meta(msgspec.Struct):
+    caps: dict[str, int] = {}
+
+
+def caps_of(worker: Worker) -> dict[str, int]:
+    """How many calls of single services the worker lets run at once: more would wait inside it,
+    while their time runs."""
+    try:
+        return msgspec.json.decode(worker.meta, type=_Meta).caps
+    except msgspec.MsgspecError:
+        return {}

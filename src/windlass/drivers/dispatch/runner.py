@@ -7,6 +7,7 @@ there and then.
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
@@ -44,7 +45,11 @@ class Runner:
         *,
         holder: str = "",
         url: str = "",
+        caps: Mapping[str, int] | None = None,
     ) -> None:
+        """`caps` bounds the attempts of single services below `slots`."""
+        self._caps = caps or {}
+        self._services: dict[str, str] = {}
         self._work = work
         self._worker_id = worker_id
         self._holder = holder
@@ -88,7 +93,7 @@ class Runner:
         if self._retired:
             return
         if self._waiting is not None:
-            self._waiting.resize(self._free)
+            self._waiting.resize(self._free, self._room())
         elif self._free > 0:
             self._waiting = self._work.want(
                 self._worker_id,
@@ -97,10 +102,16 @@ class Runner:
                 holder=self._holder,
                 url=self._url,
                 load=self.load,
+                caps=self._room(),
             )
             taker = asyncio.ensure_future(self._take(self._waiting))
             self._takers.add(taker)
             taker.add_done_callback(self._takers.discard)
+
+    def _room(self) -> dict[str, int]:
+        """Of the services with a bound of their own, how many more can begin."""
+        running = Counter(self._services.values()) if self._caps else Counter[str]()
+        return {service: cap - running[service] for service, cap in self._caps.items()}
 
     async def _take(self, waiting: Waiting) -> None:
         assignments = await waiting.assignments()
@@ -111,6 +122,8 @@ class Runner:
 
     def _begin(self, assignment: Assignment) -> None:
         self._free -= 1
+        if assignment.service in self._caps:
+            self._services[assignment.attempt_id] = assignment.service
         task = asyncio.ensure_future(self._attempt(assignment))
         self._running[assignment.attempt_id] = task
         # One that is cancelled before its first step never gets to free its slot itself.
@@ -152,6 +165,7 @@ class Runner:
 
     def _release(self, assignment: Assignment) -> None:
         if self._running.pop(assignment.attempt_id, None) is not None:
+            self._services.pop(assignment.attempt_id, None)
             self._free += 1
             self._ask_for_work()
 

@@ -24,6 +24,7 @@ from windlass.protocol.exchange import (
 )
 from windlass.server.api.flows import engine_of
 from windlass.server.http import read_json, reply
+from windlass.server.polls import Polls
 from windlass.server.push_urls import check_push_url
 from windlass.server.routes import Route, who
 from windlass.server.waiting import wait_for_work
@@ -67,8 +68,12 @@ async def exchange(request: Request) -> Response:
     known = await request.app.state.presence.seen(worker_id, body.load)
     queues = [f"pull:{service}" for service in body.services]
     slots = min(body.slots, _SLOTS_MAX)
+    caps = {service: count for service, count in body.caps.items() if service in body.services}
     # Demand is stated before the results are handed in: what they make ready is then leased here.
-    waiting = attempts.want(worker_id, queues, slots) if slots > 0 and queues else None
+    polls: Polls = request.app.state.polls
+    joined = slots > 0 and polls.join(worker_id, body.joins, slots, caps)
+    wanted = slots > 0 and queues and not joined
+    waiting = attempts.want(worker_id, queues, slots, caps=caps) if wanted else None
     try:
         receipts = await asyncio.gather(*(report(attempts, result) for result in body.results))
         held = await attempts.renew(body.renew, worker_id) if body.renew else {}
@@ -80,13 +85,15 @@ async def exchange(request: Request) -> Response:
     if waiting is not None:
         told = bool(receipts) or bool(body.renew)
         wait_s = 0.0 if told else min(body.wait_ms / 1000, _WAIT_S_MAX)
-        given = await wait_for_work(request, attempts, waiting, wait_s)
+        with polls.waiting(worker_id, body.number, waiting):
+            given = await wait_for_work(request, attempts, waiting, wait_s)
     answer = Reply(
         results=list(receipts),
         attempts=[await assigned(attempts, row) for row in given],
         cancel=[attempt for attempt, asked in held.items() if asked],
         lost=[attempt for attempt in body.renew if attempt not in held],
         known=known,
+        joined=joined,
     )
     return reply(answer)
 

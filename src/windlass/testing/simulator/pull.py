@@ -102,8 +102,9 @@ class PullWorker(WorkerHost):
         self._slots = self._rng.randint(1, 4)
         self._wire = Wire(self.name, self.network, self.servers, self._rng)
         self._services = Worker()
+        bounds = self.plan.rng(f"bounds:{self.name}")
         for service in PULL:
-            self._services.add(service, self._handle)
+            self._services.add(service, self._handle, concurrency=bounds.choice((None, None, 1, 2)))
 
     async def _handle(self, context: Context) -> Any:
         result = await self.handlers.perform(context.attempt_id)

@@ -1,6 +1,6 @@
 """The worker registry, PocketFlow's way."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from starlette.requests import Request
@@ -26,6 +26,7 @@ from windlass.server.routes import who
 
 _TRANSPORTS = {"": "push", "http": "push", "async": "pull", "local": "local"}
 _TYPES = {"push": "http", "pull": "async"}
+_Cap = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 
 async def register(request: Request) -> Response:
@@ -46,9 +47,19 @@ async def register(request: Request) -> Response:
         url=url,
         services=list_field(fields, "Services"),
         capacity=number_field(fields, "Capacity"),
+        meta=_meta(fields),
     )
     request.app.state.workers_changed()
     return reply(OK)
+
+
+def _meta(fields: dict[str, Any]) -> str:
+    """Beyond the seed: how many calls of single services the worker lets run at once."""
+    try:
+        caps = msgspec.convert(fields.get("caps") or {}, dict[str, _Cap])
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"caps: {error}") from error
+    return msgspec.json.encode({"caps": caps} if caps else {}).decode()
 
 
 async def heartbeat(request: Request) -> Response:
