@@ -35,8 +35,13 @@ class Flow:
     """
 
     def __init__(
-        self, name: str, *, description: str = "", on_failure: Literal["", "continue", "fail"] = ""
+        self,
+        name: str,
+        *,
+        description: str = "",
+        on_failure: Literal["continue", "fail"] = "fail",
     ) -> None:
+        """`on_failure="continue"` goes on along the plain arrow of a step that failed."""
         self.name = name
         self.description = description
         self._on_failure = on_failure
@@ -194,8 +199,7 @@ class Flow:
         }
         if self.description:
             definition["description"] = self.description
-        if self._on_failure:
-            definition["on_failure"] = self._on_failure
+        definition["on_failure"] = self._on_failure
         copied: dict[str, Any] = json.loads(json.dumps(definition))
         return copied
 

@@ -95,7 +95,7 @@ def start(
         ended = watch_run(client, handle.id, as_json=as_json)
     else:
         ended = handle.wait(wait_s)
-        output.show_json(ended) if as_json else click.echo(f"{ended.id}\t{ended.state}")
+        output.show_json(ended) if as_json else click.echo(f"{ended.id}\t{ended.outcome}")
     ctx.exit(outcome_code(ended))
 
 
@@ -122,6 +122,8 @@ def show(client: Client, run_ref: str, as_json: bool) -> None:
     """Show a run."""
     found = client.perform(get_run(run_id(client, run_ref)))
     output.show_fields(found, SHOWN, as_json=as_json)
+    if found.with_failures and not as_json:
+        click.echo("it succeeded with failures: steps failed and it went on", err=True)
 
 
 @run.command()

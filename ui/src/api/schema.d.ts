@@ -1471,8 +1471,16 @@ export interface components {
          * @description From the worker: what it finished, what it still holds, and what it can take.
          */
         Exchange: {
+            /** @default {} */
+            caps: {
+                [key: string]: number;
+            };
+            /** @default 0 */
+            joins: number;
             /** @default 0 */
             load: number;
+            /** @default 0 */
+            number: number;
             /** @default [] */
             renew: string[];
             /** @default [] */
@@ -1797,6 +1805,8 @@ export interface components {
             attempts: components["schemas"]["Assigned"][];
             /** @default [] */
             cancel: string[];
+            /** @default false */
+            joined: boolean;
             /** @default true */
             known: boolean;
             /** @default [] */
