@@ -54,9 +54,12 @@ class VersionInfo(Shape, frozen=True, kw_only=True):
     version_id: str = ""
     flow: str = ""
     version: int = 0
+    dialect: str = "flow"
     status: str = ""
     created_at: int = 0
     definition: Any = None
+    params_schema: dict[str, Any] | None = None
+    """What a run of it is given, as a JSON Schema, if it declares that."""
 
 
 class RunInfo(Shape, frozen=True, kw_only=True):

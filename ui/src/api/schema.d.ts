@@ -2221,6 +2221,8 @@ export interface components {
             definition: unknown;
             dialect: string;
             flow: string;
+            /** @default null */
+            paramsSchema: unknown | null;
             status: string;
             version: number;
             versionId: string;
