@@ -52,6 +52,10 @@ class Work(Protocol):
 
     async def failed(self, attempt_id: str, failure: Failure, log: str | None = None) -> str: ...
 
+    async def token(self, attempt_id: str) -> str:
+        """What proves that an attempt was leased to whoever shows it."""
+        ...
+
     async def renew(self, attempts: Sequence[str]) -> dict[str, bool]:
         """Extend leases; tells of each still held whether it was asked to stop."""
         ...

@@ -66,7 +66,7 @@ class Ledger:
         self._leases.stop(reply.cancel, Stop.CANCELLED)
         for assigned in reply.attempts:
             call = _call_of(assigned, self._clock)
-            self._leases.add(call.context, assigned.lease_s, asked_at)
+            self._leases.add(call.context, assigned.lease_s, asked_at, assigned.token)
             self.runtime.start(call, self._finished)
 
     def refused(self, batch: list[Result], reason: str) -> None:

@@ -58,7 +58,7 @@ class PushServer:
 
         loop = asyncio.get_running_loop()
         services, caps = sorted(self._worker.services), self._worker.caps
-        beacon = Beacon(settings, self.url, services, app.load, refused, caps=caps)
+        beacon = Beacon(settings, self.url, services, app.load, refused, caps=caps, logs=app)
         async with anyio.create_task_group() as group:
             group.start_soon(server.serve, [listening])
             beacon.start()

@@ -15,10 +15,10 @@ import httpx
 import msgspec
 
 from windlass.drivers.dispatch.bounded import TooLarge, UnknownEncoding, read_within
-from windlass.drivers.dispatch.runner import AttemptError, Execute, Runner
+from windlass.drivers.dispatch.runner import AttemptError, Done, Execute, Runner
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, Unavailable
-from windlass.model.rows import Failure, Json, Worker
+from windlass.model.rows import Failure, Worker
 from windlass.model.values import readable
 from windlass.ports.work import Work
 
@@ -40,6 +40,7 @@ class Reply(msgspec.Struct):
     kind: str = "failed"
     """Beyond the seed: `fatal` is not retried."""
     retry_after_ms: int | None = msgspec.field(default=None, name="retryAfterMs")
+    log: str = ""
 
 
 class PushDispatcher:
@@ -157,12 +158,9 @@ class PushDispatcher:
     def _call(self, worker: Worker, service: str) -> Execute:
         url = f"{worker.url.rstrip('/')}/exec/{quote(service, safe='')}"
 
-        async def execute(assignment: Assignment) -> Json:
+        async def execute(assignment: Assignment) -> Done:
             body = f'{{"input":{assignment.input},"params":{assignment.params}}}'
-            headers = {
-                "Content-Type": "application/json",
-                "X-Windlass-Attempt": assignment.attempt_id,
-            }
+            headers = await self._headers(assignment)
             try:
                 async with self._http.stream(
                     "POST", url, content=body.encode(), headers=headers
@@ -181,7 +179,18 @@ class PushDispatcher:
 
         return execute
 
-    def _read(self, status: int, answer: bytes, worker_id: str, service: str) -> Json:
+    async def _headers(self, assignment: Assignment) -> dict[str, str]:
+        """What a worker may want to know of the attempt; its token lets it send the log early."""
+        return {
+            "Content-Type": "application/json",
+            "X-Windlass-Attempt": assignment.attempt_id,
+            "X-Windlass-Node": quote(assignment.node, safe="/*"),
+            "X-Windlass-Number": str(assignment.number),
+            "X-Windlass-Timeout-Ms": str(assignment.timeout_ms),
+            "X-Windlass-Token": await self._work.token(assignment.attempt_id),
+        }
+
+    def _read(self, status: int, answer: bytes, worker_id: str, service: str) -> Done:
         try:
             reply = msgspec.json.decode(answer, type=Reply)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -192,12 +201,13 @@ class PushDispatcher:
             raise AttemptError(Failure("unreachable", text))
         if reply.error:
             kind = reply.kind if reply.kind in ("failed", "fatal", "timeout") else "failed"
-            raise AttemptError(Failure(kind, reply.error, retry_after_ms=reply.retry_after_ms))
+            failure = Failure(kind, reply.error, retry_after_ms=reply.retry_after_ms)
+            raise AttemptError(failure, reply.log)
         if status >= 400:
             text = f"{worker_id} answered {status} for {service}"
             raise AttemptError(Failure("unreachable", text))
         try:
-            return readable(reply.result, f"the result of {worker_id}")
+            return Done(readable(reply.result, f"the result of {worker_id}"), reply.log)
         except BadRequest as error:
             raise AttemptError(Failure("fatal", str(error))) from error
 

@@ -7,10 +7,12 @@ there and then.
 
 import asyncio
 import logging
+import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
+import msgspec
 
 from windlass.model.assignment import Assignment
 from windlass.model.errors import StaleLease, Unavailable, WindlassError
@@ -21,16 +23,25 @@ log = logging.getLogger(__name__)
 
 _LAST_WORDS_S = 5.0
 
-Execute = Callable[[Assignment], Awaitable[Json]]
-"""Does one attempt; returns its result as JSON text or raises."""
+
+class Done(msgspec.Struct, frozen=True):
+    """The result of an attempt as JSON text, and what it logged."""
+
+    output: Json
+    log: str = ""
+
+
+Execute = Callable[[Assignment], Awaitable[Done]]
+"""Does one attempt; returns its result or raises."""
 
 
 class AttemptError(Exception):
     """An attempt ended without a result, for the reason it carries."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, log: str = "") -> None:
         super().__init__(failure.message)
         self.failure = failure
+        self.log = log
 
 
 class Runner:
@@ -139,29 +150,31 @@ class Runner:
         except WindlassError as error:
             log.warning("attempt %s could not be reported: %s", assignment.attempt_id, error)
 
-    async def _report(self, attempt_id: str, outcome: Json | Failure) -> None:
+    async def _report(self, attempt_id: str, outcome: Done | AttemptError) -> None:
+        log_text = outcome.log or None
         for last in (False, False, False, True):
             try:
-                if isinstance(outcome, Failure):
-                    await self._work.failed(attempt_id, outcome)
+                if isinstance(outcome, AttemptError):
+                    await self._work.failed(attempt_id, outcome.failure, log_text)
                 else:
-                    await self._work.succeeded(attempt_id, outcome)
+                    await self._work.succeeded(attempt_id, outcome.output, log_text)
                 return
             except Unavailable as error:
                 if last:
                     raise
                 await asyncio.sleep(error.retry_after_s)
 
-    async def _outcome(self, assignment: Assignment) -> Json | Failure:
+    async def _outcome(self, assignment: Assignment) -> Done | AttemptError:
         try:
             return await self._execute[assignment.queue](assignment)
         except asyncio.CancelledError:
-            return Failure("cancelled", "stopped when asked to")
+            return AttemptError(Failure("cancelled", "stopped when asked to"))
         except AttemptError as error:
-            return error.failure
+            return error
         except Exception as error:
             log.debug("attempt %s failed", assignment.attempt_id, exc_info=True)
-            return Failure("failed", f"{type(error).__name__}: {error}")
+            trace = "".join(traceback.format_exception(error))
+            return AttemptError(Failure("failed", f"{type(error).__name__}: {error}"), trace)
 
     def _release(self, assignment: Assignment) -> None:
         if self._running.pop(assignment.attempt_id, None) is not None:

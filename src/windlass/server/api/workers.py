@@ -1,6 +1,7 @@
 """Workers: register, exchange work for results, leave."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 
 import msgspec
@@ -9,11 +10,13 @@ from starlette.responses import Response
 
 from windlass.engine import workers
 from windlass.engine.attempts import Attempts
+from windlass.engine.engine import Engine
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, NotFound, StaleLease
 from windlass.model.rows import Failure
 from windlass.protocol.api import OkView
 from windlass.protocol.exchange import (
+    SAID_MAX,
     Assigned,
     Exchange,
     Receipt,
@@ -21,12 +24,14 @@ from windlass.protocol.exchange import (
     Registration,
     Reply,
     Result,
+    Said,
 )
 from windlass.server.api.flows import engine_of
 from windlass.server.http import read_json, reply
 from windlass.server.polls import Polls
 from windlass.server.push_urls import check_push_url
 from windlass.server.routes import Route, who
+from windlass.server.said import keep_log
 from windlass.server.waiting import wait_for_work
 
 _WAIT_S_MAX = 60.0
@@ -77,13 +82,15 @@ async def exchange(request: Request) -> Response:
     try:
         receipts = await asyncio.gather(*(report(attempts, result) for result in body.results))
         held = await attempts.renew(body.renew, worker_id) if body.renew else {}
+        if body.said:
+            await keep_said(engine_of(request), attempts, body.said)
     except BaseException:
         for lost in waiting.withdraw() if waiting is not None else ():
             attempts.give_back(lost.attempt_id)
         raise
     given: Sequence[Assignment] = ()
     if waiting is not None:
-        told = bool(receipts) or bool(body.renew)
+        told = bool(receipts) or bool(body.renew) or bool(body.said)
         wait_s = 0.0 if told else min(body.wait_ms / 1000, _WAIT_S_MAX)
         with polls.waiting(worker_id, body.number, waiting):
             given = await wait_for_work(request, attempts, waiting, wait_s)
@@ -122,6 +129,16 @@ async def report(attempts: Attempts, result: Result) -> Receipt:
         return Receipt(attempt_id=attempt_id, status="stale", detail=str(error))
     except BadRequest as error:
         return Receipt(attempt_id=attempt_id, status="accepted", detail=str(error))
+
+
+async def keep_said(engine: Engine, attempts: Attempts, said: Sequence[Said]) -> None:
+    """Keep what running attempts log, so that it is there before they end and if they never do."""
+    pieces: list[Said] = []
+    for piece in said[:SAID_MAX]:
+        with contextlib.suppress(StaleLease):
+            await attempts.check_token(piece.attempt_id, str(piece.token))
+            pieces.append(piece)
+    await keep_log(engine, pieces)
 
 
 async def assigned(attempts: Attempts, row: Assignment) -> Assigned:

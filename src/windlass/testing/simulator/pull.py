@@ -79,7 +79,7 @@ class LoopKeeper(Keeper):
 
     async def _beat(self) -> None:
         asked_at = self._clock()
-        ids, message = self.question()
+        message = self.question()
         try:
             async with asyncio.timeout(self._timeout_s(asked_at)):
                 reply = await self.calls.exchange(message)
@@ -88,7 +88,7 @@ class LoopKeeper(Keeper):
         except (WindlassError, TimeoutError):
             self._down = True
         else:
-            self.heard(reply, ids, asked_at)
+            self.heard(reply, message, asked_at)
         self.expire()
 
 
