@@ -1485,6 +1485,8 @@ export interface components {
             renew: string[];
             /** @default [] */
             results: components["schemas"]["Result"][];
+            /** @default [] */
+            said: components["schemas"]["Said"][];
             services: string[];
             /** @default 0 */
             slots: number;
@@ -1985,6 +1987,16 @@ export interface components {
             updatedAt: number;
             version: number | null;
             versionId: string;
+        };
+        /**
+         * Said
+         * @description What an attempt has logged since the worker last told.
+         */
+        Said: {
+            attemptId: string;
+            offset: number;
+            text: string;
+            token: string | number;
         };
         /** SessionView */
         SessionView: {
