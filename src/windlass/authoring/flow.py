@@ -16,6 +16,7 @@ from windlass.authoring.calls import (
     target,
 )
 from windlass.authoring.conditions import Condition
+from windlass.authoring.params import Params, params_schema
 from windlass.authoring.steps import End, Step
 from windlass.model.errors import DefinitionError, Problem
 
@@ -35,8 +36,19 @@ class Flow:
     """
 
     def __init__(
-        self, name: str, *, description: str = "", on_failure: Literal["", "continue", "fail"] = ""
+        self,
+        name: str,
+        *,
+        description: str = "",
+        on_failure: Literal["continue", "fail"] = "fail",
+        params: Params | None = None,
     ) -> None:
+        """`on_failure="continue"` goes on along the plain arrow of a step that failed.
+
+        `params` declares what a run is given: types by name (`{"count": int}`), a class with typed
+        fields, or a JSON Schema. What does not fit is refused when a run is started.
+        """
+        self._params = None if params is None else params_schema(params)
         self.name = name
         self.description = description
         self._on_failure = on_failure
@@ -194,8 +206,9 @@ class Flow:
         }
         if self.description:
             definition["description"] = self.description
-        if self._on_failure:
-            definition["on_failure"] = self._on_failure
+        definition["on_failure"] = self._on_failure
+        if self._params is not None:
+            definition["params"] = self._params
         copied: dict[str, Any] = json.loads(json.dumps(definition))
         return copied
 

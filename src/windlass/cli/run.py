@@ -16,6 +16,7 @@ from windlass.cli.api import (
 from windlass.cli.logs import show_logs
 from windlass.cli.params import flow_version, read_params, read_tags, read_value
 from windlass.cli.progress import in_order, outline
+from windlass.cli.start_help import StartCommand
 from windlass.cli.texts import SHORT_ID, place_of
 from windlass.cli.views import RUN_FIELDS, TASK_FIELDS, run_columns, task_columns
 from windlass.cli.watch import outcome_code, watch_run
@@ -46,7 +47,7 @@ def run() -> None:
     """Start, follow and steer runs. RUN is an id, its beginning, or @last."""
 
 
-@run.command()
+@run.command(cls=StartCommand)
 @click.argument("flow")
 @click.option("-p", "--param", "pairs", multiple=True, help="name=text or name:=json; repeatable.")
 @click.option("-i", "--input", "base", default="", help="All parameters: JSON, @file or @-.")
@@ -71,7 +72,7 @@ def start(
     wait: str,
     as_json: bool,
 ) -> None:
-    """Start a run of FLOW, or of FLOW@VERSION."""
+    """Start a run of FLOW, or of FLOW@VERSION. With FLOW, --help lists its parameters."""
     if watch and wait:
         raise click.UsageError("give --watch or --wait, not both")
     name, version = flow_version(flow)
@@ -95,7 +96,7 @@ def start(
         ended = watch_run(client, handle.id, as_json=as_json)
     else:
         ended = handle.wait(wait_s)
-        output.show_json(ended) if as_json else click.echo(f"{ended.id}\t{ended.state}")
+        output.show_json(ended) if as_json else click.echo(f"{ended.id}\t{ended.outcome}")
     ctx.exit(outcome_code(ended))
 
 
@@ -122,6 +123,8 @@ def show(client: Client, run_ref: str, as_json: bool) -> None:
     """Show a run."""
     found = client.perform(get_run(run_id(client, run_ref)))
     output.show_fields(found, SHOWN, as_json=as_json)
+    if found.with_failures and not as_json:
+        click.echo("it succeeded with failures: steps failed and it went on", err=True)
 
 
 @run.command()

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 ICONS = {
     "succeeded": ("✓", "green"),
+    "succeeded with failures": ("!", "yellow"),
     "failed": ("✗", "red"),
     "timed_out": ("✗", "red"),
     "lost": ("✗", "yellow"),

@@ -29,7 +29,7 @@ from windlass.client.shapes import (
 )
 from windlass.model.ids import run_of
 
-RUN_FIELDS = ("id", "flow", "version", "state", "created_at", "finished_at", "error")
+RUN_FIELDS = ("id", "flow", "version", "state", "created_at", "finished_at", "error", "failures")
 TASK_FIELDS = (
     "id",
     "node",
@@ -68,7 +68,9 @@ def run_columns(runs: Sequence[RunInfo]) -> list[Column]:
     return [
         Column("ID", lambda run: short[run.id], full=lambda run: run.id),
         Column("FLOW", version),
-        STATE,
+        Column(
+            "STATE", lambda run: state_text(run.outcome), style=lambda run: style_of(run.outcome)
+        ),
         Column("STARTED", at("created_at"), rank=1),
         Column("TOOK", lambda run: took(run.started_at, run.finished_at), rank=3),
         Column("ERROR", error_line, rank=2, bends=True),

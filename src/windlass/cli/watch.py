@@ -49,12 +49,14 @@ def outcome_code(run: RunInfo) -> int:
 
 def _verdict(run: RunInfo) -> None:
     span = took(run.created_at, run.finished_at)
-    click.echo(f"{state_text(run.state)} in {span}  {run.id}", err=True)
+    click.echo(f"{state_text(run.outcome)} in {span}  {run.id}", err=True)
     short = run.id[:SHORT_ID]
     if run.error is not None:
         where = f"{run.error.node}: " if run.error.node else ""
         click.echo(f"  {where}{run.error.message}", err=True)
         click.echo(f"  → windlass run logs {short}, then windlass run retry {short}", err=True)
+    elif run.with_failures:
+        click.echo(f"  → windlass run tasks {short} --state failed", err=True)
     elif run.state == "succeeded" and output.is_terminal():
         click.echo(f"  → windlass run show {short}", err=True)
 

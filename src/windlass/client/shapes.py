@@ -4,7 +4,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from windlass.model.states import RUN_ENDED
+from windlass.model.states import RUN_ENDED, RunState
 
 T = TypeVar("T")
 
@@ -54,9 +54,12 @@ class VersionInfo(Shape, frozen=True, kw_only=True):
     version_id: str = ""
     flow: str = ""
     version: int = 0
+    dialect: str = "flow"
     status: str = ""
     created_at: int = 0
     definition: Any = None
+    params_schema: dict[str, Any] | None = None
+    """What a run of it is given, as a JSON Schema, if it declares that."""
 
 
 class RunInfo(Shape, frozen=True, kw_only=True):
@@ -86,6 +89,16 @@ class RunInfo(Shape, frozen=True, kw_only=True):
     @property
     def ended(self) -> bool:
         return self.state in RUN_ENDED
+
+    @property
+    def with_failures(self) -> bool:
+        """Whether it succeeded although steps of it failed: its definition says to go on then."""
+        return self.state == RunState.SUCCEEDED and self.failures > 0
+
+    @property
+    def outcome(self) -> str:
+        """Its state in words: `succeeded with failures` is not plainly `succeeded`."""
+        return f"{self.state} with failures" if self.with_failures else self.state
 
 
 class TaskInfo(Shape, frozen=True, kw_only=True):

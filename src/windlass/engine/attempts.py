@@ -138,6 +138,14 @@ class WaitingDemand:
         self._demand.caps = caps or {}
         self._engine.advance.look_again(())
 
+    def add(self, slots: int, caps: Mapping[str, int]) -> bool:
+        demand = self._demand
+        if demand.answer.done():
+            return False
+        more = {service: demand.caps.get(service, 0) + caps.get(service, 0) for service in caps}
+        self.resize(demand.slots + slots, {**demand.caps, **more})
+        return True
+
     async def assignments(self) -> list[Assignment]:
         return await asyncio.shield(self._demand.answer)
 

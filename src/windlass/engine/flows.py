@@ -8,6 +8,7 @@ import msgspec
 from windlass.dialects.flow import compile_flow
 from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
+from windlass.engine.params import properties_of
 from windlass.kernel.expressions import refs_of
 from windlass.model.errors import BadRequest, Conflict, NotFound, Unavailable
 from windlass.model.graph import Graph, Ref, Root
@@ -161,8 +162,8 @@ async def find_version(engine: Engine, flow: Flow, number: int = 0) -> Version:
 
 
 def params_used(graph: Graph) -> list[str]:
-    """Names of the run parameters a graph reads, for forms and hints."""
-    names: dict[str, None] = {}
+    """Names of the run parameters a graph declares or reads, for forms and hints."""
+    names: dict[str, None] = dict.fromkeys(properties_of(graph.params))
     for node in graph.nodes.values():
         refs: list[Any] = [node.delay, node.signal, node.wait_timeout]
         refs += node.input.values() if isinstance(node.input, dict) else [node.input]

@@ -10,6 +10,7 @@ from windlass.engine import keys
 from windlass.engine.engine import Engine
 from windlass.engine.flows import Target
 from windlass.engine.jobs import StartJob
+from windlass.engine.params import checked_params
 from windlass.kernel.events import (
     CancelRequested,
     CheckpointAnswered,
@@ -51,6 +52,7 @@ async def start_run(
     params = readable_object(params, "params")
     tags = readable_object(tags, "tags")
     graph = await engine.graphs.load(target.version_id)
+    checked = checked_params(graph.params, params, target.flow_name)
     now = engine.store.now()
     run = Run(
         id=engine.new_id(),
@@ -58,7 +60,7 @@ async def start_run(
         flow_id=target.flow_id,
         flow_name=target.flow_name,
         state=RunState.QUEUED,
-        params=params,
+        params=checked,
         request_id=key,
         tags=tags,
         priority=priority,

@@ -60,7 +60,6 @@ def fail(turn: Turn, task: Task, failure: Failure, output: Json | None = None) -
         output=output,
         action=node.action.static,
     )
-    turn.count_run(failures=1)
     if task.idx >= 0:
         close(turn, task)
         return

@@ -254,6 +254,9 @@ class Turn:
             delta = (state in _ACTIVE) - (task.state in _ACTIVE)
             if delta:
                 self.count_run(active=delta)
+        failed = (state is TaskState.FAILED) - (task.state is TaskState.FAILED)
+        if failed:
+            self.count_run(failures=failed)
         self.change(new)
         if state is not task.state or generation != task.generation:
             self.note_task(new)

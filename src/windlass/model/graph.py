@@ -256,6 +256,8 @@ class Graph(msgspec.Struct, frozen=True):
     """Nodes that wait for all their incoming edges → how many there are."""
     fails_run: bool = False
     """A failed node without an `error` edge ends the run even if it has a default edge."""
+    params: str = ""
+    """The JSON Schema of a run's parameters; empty if they are not declared."""
 
     def branch(self, container: Node, index: int) -> Node:
         """The node that branch `index` of a fan-out visits."""

@@ -19,6 +19,11 @@ def is_own(queue: str) -> bool:
     return queue.startswith(_OWN)
 
 
+def is_link(queue: str) -> bool:
+    """Whether a queue is for nodes of packages, which only workers on the link execute."""
+    return queue.startswith("link")
+
+
 def package_of(queue: str) -> str:
     """The `package@version` whose handler a link's queue is for."""
     return queue.partition(":")[2].partition(":")[0]

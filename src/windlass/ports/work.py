@@ -19,6 +19,10 @@ class Waiting(Protocol):
         """Ask for so many attempts from now on, of single services for no more than `caps`."""
         ...
 
+    def add(self, slots: int, caps: Mapping[str, int]) -> bool:
+        """Ask for so many more; false if it has been answered."""
+        ...
+
     async def assignments(self) -> list[Assignment]:
         """Wait until there is at least one."""
         ...
@@ -47,6 +51,10 @@ class Work(Protocol):
     async def succeeded(self, attempt_id: str, output: Json, log: str | None = None) -> str: ...
 
     async def failed(self, attempt_id: str, failure: Failure, log: str | None = None) -> str: ...
+
+    async def token(self, attempt_id: str) -> str:
+        """What proves that an attempt was leased to whoever shows it."""
+        ...
 
     async def renew(self, attempts: Sequence[str]) -> dict[str, bool]:
         """Extend leases; tells of each still held whether it was asked to stop."""

@@ -95,6 +95,8 @@ class VersionView(Wire, frozen=True, kw_only=True):
     status: str
     created_at: int
     definition: Raw
+    params_schema: Raw | None = None
+    """What a run of it is given, as a JSON Schema; none if it is not declared."""
 
 
 # Runs

@@ -13,6 +13,9 @@ WORKERS_PATH = "/api/v1/workers"
 
 RESULTS_MAX = 200
 """Results in one exchange; more wait for the next."""
+SAID_MAX = 200
+"""Attempts whose logs one exchange tells of."""
+LOG_CHARS_MAX = 1_000_000
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -56,14 +59,32 @@ class Result(Wire, frozen=True, kw_only=True, omit_defaults=True):
     log: str = ""
 
 
+class Said(Wire, frozen=True, kw_only=True):
+    """What an attempt has logged since the worker last told."""
+
+    attempt_id: str
+    token: str | int
+    offset: Annotated[int, Meta(ge=0, le=LOG_CHARS_MAX)]
+    """Where it stands in the attempt's log: a piece that is sent again is kept once."""
+    text: Annotated[str, Meta(max_length=LOG_CHARS_MAX)]
+
+
 class Exchange(Wire, frozen=True, kw_only=True):
     """From the worker: what it finished, what it still holds, and what it can take."""
 
     services: list[str]
     slots: int = 0
+    caps: dict[str, Annotated[int, Meta(ge=0, le=1_000_000)]] = {}
+    """Services of which it can take fewer than it has slots."""
+    number: int = 0
+    """The worker's own number for this request, for another to name."""
+    joins: int = 0
+    """Another request of this worker that may be waiting here: what this one asks for is asked for
+    by that one from now on."""
     wait_ms: int = 0
     results: list[Result] = []
     renew: list[str] = []
+    said: list[Said] = []
     load: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
 
 
@@ -101,3 +122,5 @@ class Reply(Wire, frozen=True, kw_only=True):
     lost: list[str] = []
     """No longer held: stop, do not report."""
     known: bool = True
+    joined: bool = False
+    """Whether the request that was named waits here and has taken over."""

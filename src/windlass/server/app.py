@@ -46,6 +46,7 @@ from windlass.server.link.connection import worker_link
 from windlass.server.link.plane import LinkPlane
 from windlass.server.metrics import Metrics
 from windlass.server.openapi import openapi
+from windlass.server.polls import Polls
 from windlass.server.presence import Presence
 from windlass.server.push_urls import LOOPBACK
 from windlass.server.routes import Route, read_by, serve
@@ -157,6 +158,7 @@ def create_app(
     app.state.control = ControlCheck(engine, is_here=options.is_control)
     app.state.metrics = Metrics()
     app.state.presence = Presence(engine)
+    app.state.polls = Polls()
     app.state.stopping = asyncio.Event()
     app.state.stops = Stops(engine.feed)
     app.state.version_numbers = {}

@@ -4,9 +4,9 @@ import asyncio
 
 import msgspec
 
-from windlass.drivers.dispatch.runner import AttemptError, Execute
+from windlass.drivers.dispatch.runner import AttemptError, Done, Execute
 from windlass.model.assignment import Assignment
-from windlass.model.rows import Failure, Json
+from windlass.model.rows import Failure
 from windlass.worker import outcome
 from windlass.worker.context import Context
 from windlass.worker.registry import Service, Worker
@@ -22,7 +22,7 @@ def executions(worker: Worker, *transports: str) -> dict[str, Execute]:
 
 
 def execution(service: Service) -> Execute:
-    async def execute(assignment: Assignment) -> Json:
+    async def execute(assignment: Assignment) -> Done:
         params = msgspec.json.decode(assignment.params)
         context = Context(
             run_id=assignment.run_id,
@@ -46,8 +46,8 @@ def execution(service: Service) -> Execute:
         if ended.fault is not None:
             fault = ended.fault
             failure = Failure(fault.kind, fault.message, retry_after_ms=fault.retry_after_ms)
-            raise AttemptError(failure)
+            raise AttemptError(failure, context.log_text)
         assert ended.output is not None
-        return bytes(ended.output).decode()
+        return Done(bytes(ended.output).decode(), context.log_text)
 
     return execute

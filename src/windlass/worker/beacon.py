@@ -2,13 +2,16 @@
 
 import logging
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 import httpx
 import msgspec
 
 from windlass.client.problems import ServerError, error_of
 from windlass.model.errors import Unavailable, WindlassError
+from windlass.protocol.exchange import Exchange, Said
 from windlass.worker.backoff import Backoff
 from windlass.worker.calls import worker_path
 from windlass.worker.settings import WorkerSettings
@@ -16,6 +19,8 @@ from windlass.worker.settings import WorkerSettings
 log = logging.getLogger(__name__)
 
 HEARTBEAT_S = 5.0
+LOGS_S = 1.0
+"""How often it looks for something that was logged."""
 REGISTER_PATH = "/api/workers/register"
 HEARTBEAT_PATH = "/api/workers/heartbeat"
 
@@ -33,6 +38,14 @@ class _Said(msgspec.Struct, frozen=True):
             return True
 
 
+class Logs(Protocol):
+    """What the calls under way have logged."""
+
+    def said(self) -> list[Said]: ...
+
+    def heard(self, pieces: Iterable[Said]) -> None: ...
+
+
 class Beacon:
     """Registers, then says every few seconds that the worker is there and how busy it is."""
 
@@ -44,6 +57,8 @@ class Beacon:
         load: Callable[[], int],
         refused: Callable[[WindlassError], None] = lambda error: None,
         transport: httpx.BaseTransport | None = None,
+        caps: Mapping[str, int] | None = None,
+        logs: Logs | None = None,
     ) -> None:
         """`refused` hears, once, that the server will not have this worker as it is."""
         headers = {"User-Agent": "windlass-worker"}
@@ -60,6 +75,8 @@ class Beacon:
         self._capacity = settings.concurrency
         self._url = url
         self._services = services
+        self._caps = caps
+        self._logs = logs
         self._load = load
         self._refused = refused
         self._welcome = False
@@ -101,7 +118,9 @@ class Beacon:
 
     def _register(self) -> bool:
         body = {"id": self._id, "url": self._url, "services": self._services, "type": "http"}
-        more = {"load": self._load(), "capacity": self._capacity}
+        more: dict[str, object] = {"load": self._load(), "capacity": self._capacity}
+        if self._caps:
+            more["caps"] = dict(self._caps)
         answer = self._http.post(REGISTER_PATH, json={**body, **more})
         if answer.status_code != 200:
             error = error_of(answer.status_code, answer.content)
@@ -124,7 +143,25 @@ class Beacon:
         answer.raise_for_status()
         return _Said.known_in(answer.content)
 
+    def tell_logs(self) -> None:
+        """Send what was logged since the last time; what does not arrive is sent again."""
+        said = self._logs.said() if self._logs is not None else []
+        if not said:
+            return
+        message = msgspec.json.encode(Exchange(services=[], said=said, load=self._load()))
+        headers = {"Content-Type": "application/json"}
+        try:
+            path = f"{worker_path(self._id)}/exchange"
+            if self._http.post(path, content=message, headers=headers).status_code == 200:
+                assert self._logs is not None
+                self._logs.heard(said)
+        except httpx.HTTPError as error:
+            log.debug("logs are sent again: %s", error)
+
     def _run(self) -> None:
-        pause_s = self.beat()
-        while not self._stop.wait(pause_s):
-            pause_s = self.beat()
+        due = time.monotonic() + self.beat()
+        while not self._stop.wait(min(LOGS_S, max(0.0, due - time.monotonic()))):
+            if time.monotonic() >= due:
+                due = time.monotonic() + self.beat()
+            elif self._known:
+                self.tell_logs()

@@ -2,20 +2,17 @@
 
 `ctx`, `input` and `params` by name get those. A single other parameter gets the whole input, unless
 the input is an object that has a field of its name. Several are filled from the fields of an object
-input, then from the params, then by their defaults.
+input, then from the params, then by their defaults. What does not fit a parameter's type hint is an
+error that no retry would mend.
 """
 
-import dataclasses
-import functools
 import inspect
-import typing
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from windlass.worker.context import Context
 from windlass.worker.errors import PermanentError
+from windlass.worker.hints import converters
 
 Handler = Callable[..., Any]
 _WHOLE = ("ctx", "context", "input", "params")
@@ -32,7 +29,9 @@ class Binder:
         self._positional = tuple(p.name for p in named if p.kind is p.POSITIONAL_ONLY)
         self._required = frozenset(p.name for p in named if p.default is p.empty)
         self._fields = tuple(name for name in self._names if name not in _WHOLE)
-        self._converters = _converters(handler, self._names)
+        self._converters = converters(
+            handler, {p.name: p for p in named if p.name not in ("ctx", "context")}
+        )
 
     def arguments(
         self, context: Context, given: Any, params: dict[str, Any]
@@ -46,7 +45,7 @@ class Binder:
                 case "input":
                     values[name] = self._converted(name, given)
                 case "params":
-                    values[name] = params
+                    values[name] = self._converted(name, params)
                 case _:
                     self._fill(values, name, given, params)
         if self._all_fields and isinstance(given, dict):
@@ -79,22 +78,3 @@ class Binder:
             return convert(value)
         except ValueError as error:
             raise PermanentError(f'"{name}" does not fit the service: {error}') from error
-
-
-def _converters(handler: Handler, names: tuple[str, ...]) -> dict[str, Callable[[Any], Any]]:
-    """For parameters annotated with a data class, a struct or a pydantic model: how to make one."""
-    try:
-        hints = typing.get_type_hints(handler)
-    except (NameError, TypeError, AttributeError):
-        return {}  # annotations that cannot be read now are no reason to refuse the handler
-    found: dict[str, Callable[[Any], Any]] = {}
-    for name in names:
-        hint = hints.get(name)
-        if name in ("ctx", "context") or not isinstance(hint, type):
-            continue
-        validate = getattr(hint, "model_validate", None)
-        if callable(validate):
-            found[name] = validate
-        elif dataclasses.is_dataclass(hint) or issubclass(hint, msgspec.Struct):
-            found[name] = functools.partial(msgspec.convert, type=hint)
-    return found

@@ -54,6 +54,8 @@ class Context:
         self._lock = threading.Lock()
         self._stop: Stop | None = None
         self._on_stop: Callable[[], object] | None = None
+        self.told = 0
+        """How many characters of the log the server has."""
         self._lines: list[str] = []
         self._chars = 0
 

@@ -3,14 +3,16 @@
 import asyncio
 import hmac
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 from urllib.parse import unquote
 
 import msgspec
 
 from windlass.model.ids import run_of, task_of
+from windlass.protocol.exchange import SAID_MAX, Said
 from windlass.worker.context import Context, Stop
+from windlass.worker.leases import unsaid
 from windlass.worker.outcome import Outcome
 from windlass.worker.registry import Worker
 from windlass.worker.runtime import Call, Runtime
@@ -50,13 +52,26 @@ class ExecApp:
         self._token = token
         # Callers above the bound wait in line: to refuse them would look like a broken worker.
         self._slots = asyncio.Semaphore(concurrency)
-        self._contexts: set[Context] = set()
+        self._contexts: dict[Context, str] = {}
+        """The calls under way, each with what proves that it is ours."""
         self._unnamed = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
 
     def load(self) -> int:
         return len(self._contexts)
+
+    def said(self) -> list[Said]:
+        """What handlers have logged that the server does not have yet; safe from any thread."""
+        found = (unsaid(context, token) for context, token in list(self._contexts.items()) if token)
+        return [said for said in found if said is not None][:SAID_MAX]
+
+    def heard(self, pieces: Iterable[Said]) -> None:
+        """The server has these."""
+        by_id = {context.attempt_id: context for context in list(self._contexts)}
+        for piece in pieces:
+            if piece.attempt_id in by_id:
+                by_id[piece.attempt_id].told = piece.offset + len(piece.text)
 
     async def idle(self) -> None:
         """Wait until no call is under way."""
@@ -118,7 +133,9 @@ class ExecApp:
             await _answer(send, 400, {"result": None, "error": "bad request"})
             return
         context = self._context(headers, body.params or {})
-        call = Call(service, context, body.input, _whole(headers.get("x-windlass-timeout-ms")))
+        token = headers.get("x-windlass-token", b"").decode("latin-1")
+        timeout_ms = _whole(headers.get("x-windlass-timeout-ms"))
+        call = Call(service, context, body.input, timeout_ms, token)
         await _answer(send, 200, _answer_of(await self._perform(call, receive), context))
 
     def _context(self, headers: dict[str, bytes], params: dict[str, Any]) -> Context:
@@ -128,7 +145,7 @@ class ExecApp:
             attempt_id=attempt or f"call-{self._unnamed}",
             run_id=run_of(attempt),
             task_id=task_of(attempt),
-            node=headers.get("x-windlass-node", b"").decode("latin-1"),
+            node=unquote(headers.get("x-windlass-node", b"").decode("latin-1")),
             number=_whole(headers.get("x-windlass-number")) or _number_in(attempt),
             params=params,
         )
@@ -136,7 +153,7 @@ class ExecApp:
     async def _perform(self, call: Call, receive: Receive) -> Outcome:
         """Run the call; a caller that hangs up stops it."""
         context = call.context
-        self._contexts.add(context)
+        self._contexts[context] = str(call.token)
         self._quiet.clear()
         watch = asyncio.create_task(_watch(receive, context))
         try:
@@ -146,7 +163,7 @@ class ExecApp:
                 return await asyncio.shield(ended)
         finally:
             watch.cancel()
-            self._contexts.discard(context)
+            self._contexts.pop(context, None)
             if not self._contexts:
                 self._quiet.set()
 

@@ -80,7 +80,7 @@ class Keeper:
     def beat(self) -> None:
         """Renew everything that is held, and tell handlers what the server says of them."""
         asked_at = self._clock()
-        ids, message = self.question()
+        message = self.question()
         try:
             reply = self._server.exchange(message, self._timeout_s(asked_at))
             if not reply.known:
@@ -88,20 +88,24 @@ class Keeper:
         except WindlassError as error:
             self._failed(error)
         else:
-            self.heard(reply, ids, asked_at)
+            self.heard(reply, message, asked_at)
         self.expire()
 
-    def question(self) -> tuple[list[str], Exchange]:
-        """What is held now, and the message that asks to keep it."""
-        ids = self._leases.ids()
-        return ids, Exchange(services=self._services, renew=ids, load=self._load())
+    def question(self) -> Exchange:
+        """The message that asks to keep what is held now, and tells what it has logged."""
+        return Exchange(
+            services=self._services,
+            renew=self._leases.ids(),
+            said=self._leases.said(),
+            load=self._load(),
+        )
 
     def expire(self) -> None:
         """Stop what can no longer be relied on."""
         for attempt_id in self._leases.expire():
             log.warning("attempt %s: its lease could not be renewed, so it is stopped", attempt_id)
 
-    def heard(self, reply: Reply, ids: list[str], asked_at: float) -> None:
+    def heard(self, reply: Reply, asked: Exchange, asked_at: float) -> None:
         """Tell handlers what the server says of what they hold."""
         if self._down:
             log.info("the server answers again")
@@ -109,7 +113,8 @@ class Keeper:
         if not reply.known:
             return  # a server that has only now heard of us renewed nothing
         lost = set(reply.lost)
-        self._leases.renewed((x for x in ids if x not in lost), asked_at)
+        self._leases.heard(asked.said)
+        self._leases.renewed((x for x in asked.renew if x not in lost), asked_at)
         self._leases.stop(reply.lost, Stop.LOST)
         self._leases.stop(reply.cancel, Stop.CANCELLED)
 

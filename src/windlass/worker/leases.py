@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from windlass.protocol.exchange import SAID_MAX, Said
 from windlass.worker.context import Context, Stop
 
 TRUSTED_SHARE = 0.8
@@ -19,6 +20,16 @@ TRUSTED_SHARE = 0.8
 class Lease:
     context: Context
     lease_s: float
+    token: str | int = ""
+
+
+def unsaid(context: Context, token: str | int) -> Said | None:
+    """The part of an attempt's log that the server does not have; None if it has all of it."""
+    offset = context.told
+    text = context.log_text[offset:]
+    if not text:
+        return None
+    return Said(attempt_id=context.attempt_id, token=token, offset=offset, text=text)
 
 
 class Leases:
@@ -32,11 +43,11 @@ class Leases:
     def __len__(self) -> int:
         return len(self._held)
 
-    def add(self, context: Context, lease_s: float, asked_at: float) -> None:
+    def add(self, context: Context, lease_s: float, asked_at: float, token: str | int = "") -> None:
         """Hold an attempt that came with the answer to a request sent at `asked_at`."""
         context.trusted_until = asked_at + TRUSTED_SHARE * lease_s
         with self._lock:
-            self._held[context.attempt_id] = Lease(context, lease_s)
+            self._held[context.attempt_id] = Lease(context, lease_s, token)
 
     def drop(self, attempt_id: str) -> None:
         with self._lock:
@@ -45,6 +56,21 @@ class Leases:
     def ids(self) -> list[str]:
         with self._lock:
             return list(self._held)
+
+    def said(self) -> list[Said]:
+        """What handlers have logged that the server does not have yet."""
+        with self._lock:
+            held = list(self._held.values())
+        found = (unsaid(lease.context, lease.token) for lease in held)
+        return [said for said in found if said is not None][:SAID_MAX]
+
+    def heard(self, pieces: Iterable[Said]) -> None:
+        """The server has these."""
+        with self._lock:
+            for piece in pieces:
+                lease = self._held.get(piece.attempt_id)
+                if lease is not None:
+                    lease.context.told = piece.offset + len(piece.text)
 
     def renewed(self, ids: Iterable[str], asked_at: float) -> None:
         """The server renewed these; `ids` leaves out those it named as lost."""

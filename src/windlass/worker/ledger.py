@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from windlass.protocol.exchange import RESULTS_MAX, Assigned, Exchange, Fault, Reply, Result
+from windlass.worker.asking import Ask
 from windlass.worker.context import Context, Stop
 from windlass.worker.leases import Leases
 from windlass.worker.outbox import Outbox
@@ -42,10 +43,13 @@ class Ledger:
             return self.outbox.take(1)
         return self.outbox.take(RESULTS_MAX)
 
-    def message(self, batch: list[Result], slots: int, wait_ms: int) -> Exchange:
+    def message(self, batch: list[Result], ask: Ask, wait_ms: int, joins: int = 0) -> Exchange:
         return Exchange(
             services=self.runtime.services,
-            slots=slots,
+            slots=ask.slots,
+            caps=ask.caps,
+            number=ask.number,
+            joins=joins,
             wait_ms=wait_ms,
             results=batch,
             load=self.runtime.load,
@@ -62,7 +66,7 @@ class Ledger:
         self._leases.stop(reply.cancel, Stop.CANCELLED)
         for assigned in reply.attempts:
             call = _call_of(assigned, self._clock)
-            self._leases.add(call.context, assigned.lease_s, asked_at)
+            self._leases.add(call.context, assigned.lease_s, asked_at, assigned.token)
             self.runtime.start(call, self._finished)
 
     def refused(self, batch: list[Result], reason: str) -> None:
@@ -100,6 +104,7 @@ class Ledger:
         if context.stopped is Stop.LOST:
             log.warning("attempt %s: its lease is lost, nothing is reported", context.attempt_id)
             self._leases.drop(context.attempt_id)
+            self.outbox.added.set()  # there is nothing to send, but a place to ask for
             return
         self._leases.settle(context.attempt_id)
         self.outbox.add(_result_of(call, outcome))

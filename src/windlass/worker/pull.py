@@ -3,8 +3,9 @@
 Two requests may be under way. The *main* one states demand: it waits at the server while there is
 nothing to do, and takes all results along when there are any, so a chain of short steps costs one
 round trip a step and a flood goes in batches. The *side* one exists for results that are ready
-while the main one waits. Results leave the outbox only against a receipt, so they survive a server
-that restarts; attempts stay leased meanwhile through the keeper.
+while the main one waits; it also asks for places of bounded services that became free meanwhile,
+which the server adds to what the main one asks for. Results leave the outbox only against a
+receipt, so they survive a server that restarts; attempts stay leased meanwhile through the keeper.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ import anyio
 from windlass.client.problems import ServerError
 from windlass.model.errors import BadRequest, DefinitionError, Unavailable, WindlassError
 from windlass.protocol.exchange import Registered, Reply, Result
+from windlass.worker.asking import Ask, Asking
 from windlass.worker.backoff import Backoff
 from windlass.worker.calls import ServerCalls
 from windlass.worker.context import Stop
@@ -32,6 +34,9 @@ then one request carries their results and asks for more."""
 POLL_S_MAX = 20.0
 POLL_SHARE = 1 / 3
 """The main request waits at most this share of a lease, since trust counts from the request."""
+APART_S = 1.0
+"""How long it waits instead while a bounded service is full, if the two requests reach different
+servers: then nobody can tell the waiting one of places that become free."""
 FLUSH_S = 5.0
 
 
@@ -51,6 +56,9 @@ class PullLoop:
         self._main = main
         self._side = side
         self._ledger = ledger
+        self._asking = Asking(ledger.runtime)
+        self._waiting_ask = 0
+        self._apart = False
         self._keeper = keeper
         self._clock = clock
         self._parked = asyncio.Event()
@@ -97,11 +105,10 @@ class PullLoop:
         while not self._stopping.is_set():
             await self._ready(started)
             batch = self._ledger.take()
-            slots = 0 if self._stopping.is_set() else self._ledger.runtime.free
             started = 0
-            if not batch and not slots:
+            if not batch and (self._stopping.is_set() or not self._ledger.runtime.free):
                 continue
-            reply = await self._demand(batch, slots)
+            reply = await self._demand(batch)
             if reply is None:
                 await self._pause(backoff)
             else:
@@ -121,15 +128,21 @@ class PullLoop:
             with anyio.move_on_after(GRACE_S):
                 await ledger.changed.wait()
 
-    async def _demand(self, batch: list[Result], slots: int) -> Reply | None:
+    async def _demand(self, batch: list[Result]) -> Reply | None:
         """One main request: with results it is answered at once, without it waits."""
+        ask = self._asking.none() if self._stopping.is_set() else self._asking.ask()
         if batch:
-            return await self._exchange(self._main, batch, slots, 0)
+            return await self._exchange(self._main, batch, ask, 0)
+        wait_s = self._poll_s
+        if self._apart and not all(ask.caps.values()):
+            wait_s = min(wait_s, APART_S)
         reply = None
         with anyio.CancelScope() as self._waiting:
+            self._waiting_ask = ask.number
             self._parked.set()
-            reply = await self._exchange(self._main, [], slots, round(self._poll_s * 1000))
+            reply = await self._exchange(self._main, [], ask, round(wait_s * 1000))
         self._waiting = None
+        self._waiting_ask = 0
         self._parked.clear()
         return reply
 
@@ -139,18 +152,41 @@ class PullLoop:
             await self._ledger.outbox.added.wait()
             await self._parked.wait()
             batch = self._ledger.take()
-            if batch and await self._exchange(self._side, batch, 0, 0) is None:
+            ask = self._free_since()
+            if not batch and not ask.slots:
+                continue
+            if await self._exchange(self._side, batch, ask, 0, self._waiting_ask) is None:
                 await self._pause(backoff)
             else:
                 backoff.reset()
 
+    def _free_since(self) -> Ask:
+        """What the request that waits does not ask for, as it was not free when it was sent.
+
+        Only for bounded services: of the others it asks for some, and comes back at once for more.
+        """
+        if self._waiting_ask:
+            ask = self._asking.ask()
+            if ask.more_of_a_bounded_service:
+                return ask
+            self._asking.settle(ask)
+        return self._asking.none()
+
     async def _exchange(
-        self, server: ServerCalls, batch: list[Result], slots: int, wait_ms: int
+        self, server: ServerCalls, batch: list[Result], ask: Ask, wait_ms: int, joins: int = 0
     ) -> Reply | None:
         """One request; None if it failed, or settled nothing, and the next should wait a little."""
+        try:
+            return await self._exchanged(server, batch, ask, wait_ms, joins)
+        finally:
+            self._asking.settle(ask)
+
+    async def _exchanged(
+        self, server: ServerCalls, batch: list[Result], ask: Ask, wait_ms: int, joins: int
+    ) -> Reply | None:
         asked_at = self._clock()
         try:
-            reply = await server.exchange(self._ledger.message(batch, slots, wait_ms))
+            reply = await server.exchange(self._ledger.message(batch, ask, wait_ms, joins))
         except (BadRequest, DefinitionError) as error:
             self._ledger.refused(batch, str(error))
             return None
@@ -164,10 +200,20 @@ class PullLoop:
         self._down = False
         for assigned in reply.attempts:
             self._keeper.hurry(assigned.lease_s)
+        if joins and ask.slots:
+            self._joined(reply, ask, joins)
         self._ledger.absorb(batch, reply, asked_at)
         if not reply.known:
             await self._sign_on_again(server)
         return reply if reply.known and (not batch or reply.results) else None
+
+    def _joined(self, reply: Reply, ask: Ask, number: int) -> None:
+        """Note who asks for the places of a side request from now on."""
+        if not reply.joined:
+            self._apart = self._apart or (self._waiting_ask == number and not reply.attempts)
+        elif not self._asking.join(ask, number):
+            # The one it joined has been answered, and the next asked for less than there is.
+            self._ledger.outbox.added.set()
 
     def _note_down(self, error: WindlassError) -> None:
         level = logging.DEBUG if self._down else logging.WARNING  # once is enough

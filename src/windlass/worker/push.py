@@ -57,7 +57,8 @@ class PushServer:
             loop.call_soon_threadsafe(self.stop)
 
         loop = asyncio.get_running_loop()
-        beacon = Beacon(settings, self.url, sorted(self._worker.services), app.load, refused)
+        services, caps = sorted(self._worker.services), self._worker.caps
+        beacon = Beacon(settings, self.url, services, app.load, refused, caps=caps, logs=app)
         async with anyio.create_task_group() as group:
             group.start_soon(server.serve, [listening])
             beacon.start()

@@ -60,6 +60,15 @@ class Worker:
         with contextlib.suppress(AttributeError):  # methods take no attributes
             setattr(handler, NAME_ATTRIBUTE, name)
 
+    @property
+    def caps(self) -> dict[str, int]:
+        """The services with a bound of their own, and how many calls of each may run at once."""
+        return {
+            service.name: service.concurrency
+            for service in self.services.values()
+            if service.concurrency is not None
+        }
+
     def select(self, names: Iterable[str]) -> "Worker":
         """A worker with only some of these services."""
         wanted = list(names)

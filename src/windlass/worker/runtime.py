@@ -7,6 +7,7 @@ and push differ only in where calls come from and where outcomes go.
 import asyncio
 import contextvars
 import logging
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -40,11 +41,8 @@ class Runtime:
         self._worker = worker
         self._concurrency = concurrency
         self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="service")
-        self._limits = {
-            service.name: asyncio.Semaphore(service.concurrency)
-            for service in worker.services.values()
-            if service.concurrency is not None
-        }
+        self._bounds = worker.caps
+        self._limits = {name: asyncio.Semaphore(bound) for name, bound in self._bounds.items()}
         self._running: dict[asyncio.Task[None], Call] = {}
         self._loop = asyncio.get_running_loop()
 
@@ -59,8 +57,15 @@ class Runtime:
 
     @property
     def services(self) -> list[str]:
-        """The services that can take another call now."""
-        return [name for name in self._worker.services if not self._full(name)]
+        return list(self._worker.services)
+
+    @property
+    def room(self) -> dict[str, int]:
+        """Of each service with a bound of its own, how many calls it could begin now."""
+        if not self._bounds:
+            return {}
+        calls = Counter(call.service for call in self._running.values())
+        return {name: max(0, bound - calls[name]) for name, bound in self._bounds.items()}
 
     @property
     def calls(self) -> list[Call]:
@@ -74,10 +79,6 @@ class Runtime:
     def close(self) -> None:
         """Let the threads go; one that is stuck in a handler ends with the process."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-
-    def _full(self, name: str) -> bool:
-        limit = self._limits.get(name)
-        return limit is not None and limit.locked()
 
     async def _run(self, call: Call, done: Done) -> None:
         task = asyncio.current_task()
@@ -93,7 +94,6 @@ class Runtime:
         service = self._worker.services.get(call.service)
         if service is None:
             return failed(PermanentError(f'no service "{call.service}" here'), call.context)
-        timer = self._time_out(call)
         if service.is_async:
             # A stop may come from any thread, but a task is cancelled on its own loop.
             call.context.on_stop(lambda: self._loop.call_soon_threadsafe(task.cancel))
@@ -111,20 +111,23 @@ class Runtime:
             return failed(error, call.context)  # the handler let a cancellation of its own escape
         except (Exception, SystemExit) as error:  # noqa: BLE001  its outcome, and logged there
             return failed(error, call.context)
-        finally:
-            if timer is not None:
-                timer.cancel()
 
     async def _invoke(self, service: Service, call: Call) -> Any:
         context = call.context
         context.check()  # it may have waited for its turn until nobody wants it any more
         args, kwargs = service.binder.arguments(context, call.input, context.params)
-        if service.is_async:
-            return await service.handler(*args, **kwargs)
-        variables = contextvars.copy_context()
-        return await self._loop.run_in_executor(
-            self._threads, lambda: variables.run(service.handler, *args, **kwargs)
-        )
+        # An attempt's time is its handler's: what it waited for a turn does not count.
+        timer = self._time_out(call)
+        try:
+            if service.is_async:
+                return await service.handler(*args, **kwargs)
+            variables = contextvars.copy_context()
+            return await self._loop.run_in_executor(
+                self._threads, lambda: variables.run(service.handler, *args, **kwargs)
+            )
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     def _time_out(self, call: Call) -> asyncio.TimerHandle | None:
         if call.timeout_ms <= 0:

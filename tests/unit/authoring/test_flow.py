@@ -24,6 +24,7 @@ def test_arrows_become_edges() -> None:
     assert f.compile() == {
         "name": "greet",
         "start": "shout",
+        "on_failure": "fail",
         "nodes": {
             "shout": {
                 "kind": "executor",
@@ -79,6 +80,12 @@ def test_every_kind_is_accepted_by_the_dialect() -> None:
     kinds = {node.kind for node in graph.nodes.values()}
     assert kinds == set(Kind) - {Kind.JOIN, Kind.APPROVAL}
     assert graph.fails_run
+
+
+def test_a_failed_step_fails_the_run_unless_told_otherwise() -> None:
+    for f, fails in (Flow("f"), True), (Flow("f", on_failure="continue"), False):
+        f.step("a", "s") >> f.step("b", "s")
+        assert compile_flow(f.compile()).fails_run is fails
 
 
 def test_a_handler_stands_for_its_service() -> None:

@@ -91,6 +91,15 @@ async def test_a_failed_node_follows_its_default_edge_when_it_has_no_error_edge(
     assert ended.tasks[0].state is TaskState.FAILED
 
 
+async def test_failures_count_the_tasks_that_stand_failed(engine: LocalEngine) -> None:
+    definition = flow(("a", "default", "b"), a=call("third_time"), b=call("echo"))
+    ended = await engine.run(definition)
+    assert (ended.state, ended.run.failures) == (RunState.SUCCEEDED, 1)
+    await engine.retry(ended.run.id, "a", descendants=True)
+    ended = await engine.ended(ended.run.id)
+    assert (ended.state, ended.run.failures) == (RunState.SUCCEEDED, 0)
+
+
 async def test_with_on_failure_fail_a_failed_node_ends_the_run(engine: LocalEngine) -> None:
     definition = flow(("a", "default", "b"), a=call("boom"), b=call("echo"))
     ended = await engine.run({**definition, "on_failure": "fail"})

@@ -54,6 +54,7 @@ async def test_failures_are_retried_with_their_pauses() -> None:
         ended = await engine.run(chain(node))
         assert ended.state is RunState.FAILED
         assert len(engine.attempts(ended.run.id)) == 3
+        assert "Traceback" in (engine.attempts(ended.run.id)[0].log or "")
     assert "no such thing" in (ended.run.error or "")
 
 

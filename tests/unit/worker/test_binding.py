@@ -67,3 +67,25 @@ def test_annotated_data_classes_are_made_from_objects() -> None:
     assert call(handler, {"url": "u"}) == "u"
     with pytest.raises(PermanentError, match="does not fit"):
         call(handler, {"link": "u"})
+
+
+def test_type_hints_are_enforced() -> None:
+    def charge(count: int, note: str = "", ratio: float = 0.5, tags: set[str] | None = None) -> Any:
+        return count, note, ratio, tags
+
+    assert call(charge, {"count": 3.0, "ratio": 1, "tags": ["a"]}) == (3, "", 1.0, {"a"})
+    for wrong in {"count": "abc"}, {"count": True}, {"count": 1, "tags": "a"}, {"count": None}:
+        with pytest.raises(PermanentError, match="does not fit the service: Expected"):
+            call(charge, wrong)
+
+
+class Own:
+    """A class JSON says nothing about."""
+
+
+def test_hints_that_json_says_nothing_about_are_left_alone() -> None:
+    def handler(thing: Own, things: "list[Own]", some: "object", left: int = None) -> Any:  # type: ignore[assignment]  # noqa: RUF013
+        return thing, things, some, left
+
+    given = {"thing": 1, "things": [2], "some": "x", "left": None}
+    assert call(handler, given) == (1, [2], "x", None)

@@ -1473,12 +1473,22 @@ export interface components {
          * @description From the worker: what it finished, what it still holds, and what it can take.
          */
         Exchange: {
+            /** @default {} */
+            caps: {
+                [key: string]: number;
+            };
+            /** @default 0 */
+            joins: number;
             /** @default 0 */
             load: number;
+            /** @default 0 */
+            number: number;
             /** @default [] */
             renew: string[];
             /** @default [] */
             results: components["schemas"]["Result"][];
+            /** @default [] */
+            said: components["schemas"]["Said"][];
             services: string[];
             /** @default 0 */
             slots: number;
@@ -1799,6 +1809,8 @@ export interface components {
             attempts: components["schemas"]["Assigned"][];
             /** @default [] */
             cancel: string[];
+            /** @default false */
+            joined: boolean;
             /** @default true */
             known: boolean;
             /** @default [] */
@@ -1977,6 +1989,16 @@ export interface components {
             updatedAt: number;
             version: number | null;
             versionId: string;
+        };
+        /**
+         * Said
+         * @description What an attempt has logged since the worker last told.
+         */
+        Said: {
+            attemptId: string;
+            offset: number;
+            text: string;
+            token: string | number;
         };
         /** SessionView */
         SessionView: {
@@ -2215,6 +2237,8 @@ export interface components {
             definition: unknown;
             dialect: string;
             flow: string;
+            /** @default null */
+            paramsSchema: unknown | null;
             status: string;
             version: number;
             versionId: string;

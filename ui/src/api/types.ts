@@ -53,6 +53,11 @@ export function hasEnded(state: string): boolean {
   return ENDED.has(state)
 }
 
+/** A run's state in words: one that went on after failures did not plainly succeed. */
+export function outcomeOf(run: Pick<Run, 'state' | 'failures'>): string {
+  return run.state === 'succeeded' && run.failures > 0 ? 'succeeded with failures' : run.state
+}
+
 export function failureOf(error: unknown): Failure | null {
   if (typeof error !== 'object' || error === null || !('message' in error)) return null
   return error as Failure

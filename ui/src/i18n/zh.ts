@@ -208,6 +208,7 @@ export const zh = {
   Status: '状态',
   Store: '存储',
   succeeded: '成功',
+  'succeeded with failures': '成功，但有失败',
   superseded: '已被取代',
   System: '跟随系统',
   'Tabs of the task': '任务标签页',

@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { memo, useEffect, useRef, useState } from 'react'
 
 import { retryRun, useAct } from '@/api/actions'
-import { failureOf, type Run } from '@/api/types'
+import { failureOf, outcomeOf, type Run } from '@/api/types'
 import { plainNode } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Span, Time } from '@/parts/clock'
@@ -128,7 +128,7 @@ const Cells = memo(
           <input type="checkbox" aria-label={t('Select {id}', { id: run.id })} checked={chosen} onChange={onToggle} />
         </span>
         <span role="cell">
-          <Status state={run.state} />
+          <Status state={outcomeOf(run)} />
         </span>
         <span role="cell" className="min-w-0 truncate">
           <Link to="/runs/$id" params={{ id: run.id }} className="font-mono text-accent underline" title={run.id}>

@@ -5,7 +5,7 @@ import { lazy, Suspense, useEffect, useMemo } from 'react'
 
 import { ApiError } from '@/api/client'
 import { definitionQuery, outlineQuery, runQuery, whyQuery } from '@/api/queries'
-import { failureOf, hasEnded, isWorkflowRun, type Run } from '@/api/types'
+import { failureOf, hasEnded, isWorkflowRun, outcomeOf, type Run } from '@/api/types'
 import { graphOf } from '@/graph/definition'
 import { Names } from '@/graph/names'
 import { withPlaces } from '@/graph/workflow'
@@ -61,7 +61,7 @@ function Loaded({ run }: { run: Run }) {
   const narrow = innerWidth < 768
   const view = (VIEWS.find((one) => one === search.view) ?? (narrow ? 'list' : 'dag')) as View
   const failure = failureOf(run.error)
-  const look = lookOf(run.state)
+  const look = lookOf(outcomeOf(run))
   useTitle(`${look.icon} ${failure?.node ? `${names.of(failure.node)} · ` : ''}${run.flow} ${run.id.slice(0, 8)}`)
   const select = (task: string | undefined) => void navigate({ search: (old) => ({ ...old, task }), replace: true })
   useKeys({
@@ -142,7 +142,7 @@ function Head({ run }: { run: Run }) {
           {run.flow} <span className="font-mono text-base text-soft">{run.id.slice(0, 13)}</span>
         </h1>
         <span data-run-state={run.state}>
-          <Status state={run.state} />
+          <Status state={outcomeOf(run)} />
         </span>
         <Span from={run.createdAt} to={run.finishedAt} />
         <span className="flex-1" />

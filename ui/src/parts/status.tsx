@@ -16,6 +16,7 @@ const IDLE: Look = { icon: '○', text: 'text-idle', soft: 'bg-idle-soft', color
 
 const LOOKS: Record<string, Look> = {
   succeeded: OK,
+  'succeeded with failures': { ...WAIT, icon: '⚠' },
   online: { ...OK, icon: '●' },
   resolved: OK,
   active: OK,

@@ -75,8 +75,8 @@ class Draft:
     def add(self, node: Node) -> None:
         self.nodes[node.path] = node
 
-    def graph(self, *, fails_run: bool) -> Graph:
+    def graph(self, *, fails_run: bool, params: str) -> Graph:
         """The finished graph; raises everything that is wrong with it instead, if anything is."""
         self.problems.raise_if_any()
         edges = {source: tuple(edges) for source, edges in self.edges.items()}
-        return Graph(self.starts, self.nodes, edges, fails_run=fails_run)
+        return Graph(self.starts, self.nodes, edges, fails_run=fails_run, params=params)

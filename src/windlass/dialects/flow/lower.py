@@ -6,11 +6,13 @@ from windlass.dialects.flow.draft import Draft, Entry, Scope
 from windlass.dialects.flow.mappings import POST_FIELDS, PREP_FIELDS, read_output
 from windlass.dialects.flow.nodes import NODE_FIELDS, lower_node
 from windlass.dialects.flow.subflows import BODY_FIELDS
+from windlass.dialects.params import read_params_schema
 from windlass.dialects.plain import DEFAULT_LIMITS, Limits, first_flaw, under
 from windlass.model.errors import DefinitionError
 from windlass.model.graph import Edge, Graph
 from windlass.model.ids import node_path
 
+FLOW_FIELDS = BODY_FIELDS | {"on_failure", "params"}
 KEY_CHARS_MAX = 200
 PATH_CHARS_MAX = 800
 """Keys are part of task ids, which are part of URLs and index entries; so is the way down to a
@@ -25,12 +27,13 @@ def compile_flow(definition: object, *, limits: Limits = DEFAULT_LIMITS) -> Grap
     draft = Draft(limits)
     if definition is None:
         draft.problems.wrong_type("", definition, "an object")
-    body = Fields(definition, "", BODY_FIELDS | {"on_failure"}, draft.problems)
+    body = Fields(definition, "", FLOW_FIELDS, draft.problems)
     fails_run = body.one_of("on_failure", ("continue", "fail")) == "fail"
+    params = read_params_schema(body.raw("params"), body.at("params"), draft.problems)
     draft.waiting.append(Scope(body))
     while draft.waiting:
         _lower_scope(draft.waiting.popleft(), draft)
-    return draft.graph(fails_run=fails_run)
+    return draft.graph(fails_run=fails_run, params=params)
 
 
 def _lower_scope(scope: Scope, draft: Draft) -> None:

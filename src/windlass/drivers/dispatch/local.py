@@ -7,15 +7,14 @@ from typing import Any
 
 import msgspec
 
-from windlass.drivers.dispatch.runner import Execute
+from windlass.drivers.dispatch.runner import Done, Execute
 from windlass.model.assignment import Assignment
-from windlass.model.rows import Json
 
 
 def function(handler: Callable[..., Any], *, inline: bool = False) -> Execute:
     """Execute a function `(input, params) -> result`; a blocking one gets a thread."""
 
-    async def execute(assignment: Assignment) -> Json:
+    async def execute(assignment: Assignment) -> Done:
         input_ = msgspec.json.decode(assignment.input)
         params = msgspec.json.decode(assignment.params)
         if inline:
@@ -24,6 +23,6 @@ def function(handler: Callable[..., Any], *, inline: bool = False) -> Execute:
             result = await handler(input_, params)
         else:
             result = await asyncio.to_thread(handler, input_, params)
-        return msgspec.json.encode(result).decode()
+        return Done(msgspec.json.encode(result).decode())
 
     return execute

@@ -15,10 +15,10 @@ import httpx
 import msgspec
 
 from windlass.drivers.dispatch.bounded import TooLarge, UnknownEncoding, read_within
-from windlass.drivers.dispatch.runner import AttemptError, Execute, Runner
+from windlass.drivers.dispatch.runner import AttemptError, Done, Execute, Runner
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest
-from windlass.model.rows import Failure, Json, Worker
+from windlass.model.rows import Failure, Worker
 from windlass.model.values import readable
 from windlass.ports.work import Work
 
@@ -38,6 +38,7 @@ class Reply(msgspec.Struct):
     kind: str = "failed"
     """Beyond the seed: `fatal` is not retried."""
     retry_after_ms: int | None = msgspec.field(default=None, name="retryAfterMs")
+    log: str = ""
 
 
 class PushDispatcher:
@@ -60,7 +61,7 @@ class PushDispatcher:
         self._slots = slots
         self._reply_bytes_max = reply_bytes_max
         self._refresh_s = refresh_s
-        self._runners: dict[str, tuple[tuple[str, str, int], Runner, asyncio.Task[None]]] = {}
+        self._runners: dict[str, tuple[tuple[object, ...], Runner, asyncio.Task[None]]] = {}
         self._retired: set[asyncio.Task[None]] = set()
         self.changed = asyncio.Event()
         """Set it when a worker has registered, so that it need not wait for the next look."""
@@ -122,8 +123,8 @@ class PushDispatcher:
         for _, runner, _ in self._runners.values():
             runner.stop(attempt_id)
 
-    def _shape(self, worker: Worker) -> tuple[str, str, int]:
-        return (worker.url, worker.services, worker.capacity)
+    def _shape(self, worker: Worker) -> tuple[object, ...]:
+        return (worker.url, worker.services, worker.capacity, caps_of(worker))
 
     def _start(self, worker: Worker) -> None:
         services: list[str] = msgspec.json.decode(worker.services)
@@ -137,6 +138,7 @@ class PushDispatcher:
             worker.capacity or self._slots,
             holder=self._holder,
             url=worker.url,
+            caps=caps_of(worker),
         )
         self._runners[worker.id] = (
             self._shape(worker),
@@ -147,12 +149,9 @@ class PushDispatcher:
     def _call(self, worker: Worker, service: str) -> Execute:
         url = f"{worker.url.rstrip('/')}/exec/{quote(service, safe='')}"
 
-        async def execute(assignment: Assignment) -> Json:
+        async def execute(assignment: Assignment) -> Done:
             body = f'{{"input":{assignment.input},"params":{assignment.params}}}'
-            headers = {
-                "Content-Type": "application/json",
-                "X-Windlass-Attempt": assignment.attempt_id,
-            }
+            headers = await self._headers(assignment)
             try:
                 async with self._http.stream(
                     "POST", url, content=body.encode(), headers=headers
@@ -171,7 +170,18 @@ class PushDispatcher:
 
         return execute
 
-    def _read(self, status: int, answer: bytes, worker_id: str, service: str) -> Json:
+    async def _headers(self, assignment: Assignment) -> dict[str, str]:
+        """What a worker may want to know of the attempt; its token lets it send the log early."""
+        return {
+            "Content-Type": "application/json",
+            "X-Windlass-Attempt": assignment.attempt_id,
+            "X-Windlass-Node": quote(assignment.node, safe="/*"),
+            "X-Windlass-Number": str(assignment.number),
+            "X-Windlass-Timeout-Ms": str(assignment.timeout_ms),
+            "X-Windlass-Token": await self._work.token(assignment.attempt_id),
+        }
+
+    def _read(self, status: int, answer: bytes, worker_id: str, service: str) -> Done:
         try:
             reply = msgspec.json.decode(answer, type=Reply)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -182,11 +192,25 @@ class PushDispatcher:
             raise AttemptError(Failure("unreachable", text))
         if reply.error:
             kind = reply.kind if reply.kind in ("failed", "fatal", "timeout") else "failed"
-            raise AttemptError(Failure(kind, reply.error, retry_after_ms=reply.retry_after_ms))
+            failure = Failure(kind, reply.error, retry_after_ms=reply.retry_after_ms)
+            raise AttemptError(failure, reply.log)
         if status >= 400:
             text = f"{worker_id} answered {status} for {service}"
             raise AttemptError(Failure("unreachable", text))
         try:
-            return readable(reply.result, f"the result of {worker_id}")
+            return Done(readable(reply.result, f"the result of {worker_id}"), reply.log)
         except BadRequest as error:
             raise AttemptError(Failure("fatal", str(error))) from error
+
+
+class _Meta(msgspec.Struct):
+    caps: dict[str, int] = {}
+
+
+def caps_of(worker: Worker) -> dict[str, int]:
+    """How many calls of single services the worker lets run at once: more would wait inside it,
+    while their time runs."""
+    try:
+        return msgspec.json.decode(worker.meta, type=_Meta).caps
+    except msgspec.MsgspecError:
+        return {}

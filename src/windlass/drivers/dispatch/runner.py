@@ -7,9 +7,12 @@ there and then.
 
 import asyncio
 import logging
+import traceback
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
+import msgspec
 
 from windlass.model.assignment import Assignment
 from windlass.model.errors import StaleLease, Unavailable, WindlassError
@@ -21,16 +24,25 @@ log = logging.getLogger(__name__)
 _LAST_WORDS_S = 5.0
 _ASK_AGAIN_S = 1.0
 
-Execute = Callable[[Assignment], Awaitable[Json]]
-"""Does one attempt; returns its result as JSON text or raises."""
+
+class Done(msgspec.Struct, frozen=True):
+    """The result of an attempt as JSON text, and what it logged."""
+
+    output: Json
+    log: str = ""
+
+
+Execute = Callable[[Assignment], Awaitable[Done]]
+"""Does one attempt; returns its result or raises."""
 
 
 class AttemptError(Exception):
     """An attempt ended without a result, for the reason it carries."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, log: str = "") -> None:
         super().__init__(failure.message)
         self.failure = failure
+        self.log = log
 
 
 class Runner:
@@ -45,7 +57,11 @@ class Runner:
         *,
         holder: str = "",
         url: str = "",
+        caps: Mapping[str, int] | None = None,
     ) -> None:
+        """`caps` bounds the attempts of single services below `slots`."""
+        self._caps = caps or {}
+        self._services: dict[str, str] = {}
         self._work = work
         self._worker_id = worker_id
         self._holder = holder
@@ -89,7 +105,7 @@ class Runner:
         if self._retired:
             return
         if self._waiting is not None:
-            self._waiting.resize(self._free)
+            self._waiting.resize(self._free, self._room())
         elif self._free > 0:
             self._waiting = self._work.want(
                 self._worker_id,
@@ -98,6 +114,7 @@ class Runner:
                 holder=self._holder,
                 url=self._url,
                 load=self.load,
+                caps=self._room(),
             )
             taker = asyncio.ensure_future(self._take(self._waiting))
             self._takers.add(taker)
@@ -111,6 +128,11 @@ class Runner:
             self._waiting = None
             asyncio.get_running_loop().call_later(_ASK_AGAIN_S, self._ask_for_work)
 
+    def _room(self) -> dict[str, int]:
+        """Of the services with a bound of their own, how many more can begin."""
+        running = Counter(self._services.values()) if self._caps else Counter[str]()
+        return {service: cap - running[service] for service, cap in self._caps.items()}
+
     async def _take(self, waiting: Waiting) -> None:
         assignments = await waiting.assignments()
         self._waiting = None
@@ -120,6 +142,8 @@ class Runner:
 
     def _begin(self, assignment: Assignment) -> None:
         self._free -= 1
+        if assignment.service in self._caps:
+            self._services[assignment.attempt_id] = assignment.service
         task = asyncio.ensure_future(self._attempt(assignment))
         self._running[assignment.attempt_id] = task
         # One that is cancelled before its first step never gets to free its slot itself.
@@ -135,32 +159,35 @@ class Runner:
         except WindlassError as error:
             log.warning("attempt %s could not be reported: %s", assignment.attempt_id, error)
 
-    async def _report(self, attempt_id: str, outcome: Json | Failure) -> None:
+    async def _report(self, attempt_id: str, outcome: Done | AttemptError) -> None:
+        log_text = outcome.log or None
         for last in (False, False, False, True):
             try:
-                if isinstance(outcome, Failure):
-                    await self._work.failed(attempt_id, outcome)
+                if isinstance(outcome, AttemptError):
+                    await self._work.failed(attempt_id, outcome.failure, log_text)
                 else:
-                    await self._work.succeeded(attempt_id, outcome)
+                    await self._work.succeeded(attempt_id, outcome.output, log_text)
                 return
             except Unavailable as error:
                 if last:
                     raise
                 await asyncio.sleep(error.retry_after_s)
 
-    async def _outcome(self, assignment: Assignment) -> Json | Failure:
+    async def _outcome(self, assignment: Assignment) -> Done | AttemptError:
         try:
             return await self._execute[assignment.queue](assignment)
         except asyncio.CancelledError:
-            return Failure("cancelled", "stopped when asked to")
+            return AttemptError(Failure("cancelled", "stopped when asked to"))
         except AttemptError as error:
-            return error.failure
+            return error
         except Exception as error:
             log.debug("attempt %s failed", assignment.attempt_id, exc_info=True)
-            return Failure("failed", f"{type(error).__name__}: {error}")
+            trace = "".join(traceback.format_exception(error))
+            return AttemptError(Failure("failed", f"{type(error).__name__}: {error}"), trace)
 
     def _release(self, assignment: Assignment) -> None:
         if self._running.pop(assignment.attempt_id, None) is not None:
+            self._services.pop(assignment.attempt_id, None)
             self._free += 1
             self._ask_for_work()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.drivers.dispatch.runner import AttemptError
+from windlass.drivers.dispatch.runner import AttemptError, Done
 from windlass.model.assignment import Assignment
 from windlass.model.rows import Failure, Json
 from windlass.model.values import is_object
@@ -21,8 +21,11 @@ _OUTPUT_BYTES_MAX = 1024 * 1024
 _PRIVATE = ("WINDLASS_", "SCHEDULER_", "PG")
 
 
-async def run_script(assignment: Assignment) -> Json:
-    """Run the script of an attempt; its output is the result, its exit code the verdict."""
+async def run_script(assignment: Assignment) -> Done:
+    """Run the script of an attempt; its output is the result, its exit code the verdict.
+
+    The output is the attempt's log as well: of a script that failed it is all there is to read.
+    """
     script = assignment.script or {}
     with contextlib.ExitStack() as stack:
         command = _command(script, stack)
@@ -30,13 +33,14 @@ async def run_script(assignment: Assignment) -> Json:
         if script.get("stdin_mode") == "json":
             stdin = f'{{"input":{assignment.input},"params":{assignment.params}}}'.encode()
         process = await _start(command, script, wants_input=stdin is not None)
+        out = bytearray()
         timeout_s = (script.get("timeout_ms") or _TIMEOUT_MS) / 1000
         try:
             async with asyncio.timeout(timeout_s):
-                out = await _talk(process, stdin)
+                await _talk(process, stdin, out)
         except TimeoutError as error:
             text = f"script took longer than {timeout_s:g} s"
-            raise AttemptError(Failure("timeout", text)) from error
+            raise AttemptError(Failure("timeout", text), out.decode(errors="replace")) from error
         finally:
             _kill(process)
     if len(out) > _OUTPUT_BYTES_MAX:
@@ -44,8 +48,9 @@ async def run_script(assignment: Assignment) -> Json:
     text = out.decode(errors="replace")
     if process.returncode != 0:
         tail = text[-2000:].strip()
-        raise AttemptError(Failure("failed", f"script exited with {process.returncode}: {tail}"))
-    return _result(text, str(script.get("output_mode") or ""))
+        failure = Failure("failed", f"script exited with {process.returncode}: {tail}")
+        raise AttemptError(failure, text)
+    return Done(_result(text, str(script.get("output_mode") or "")), text)
 
 
 def _command(script: dict[str, Any], stack: contextlib.ExitStack) -> list[str]:
@@ -61,8 +66,8 @@ def _command(script: dict[str, Any], stack: contextlib.ExitStack) -> list[str]:
     return [str(interpreter), str(file), *args]
 
 
-async def _talk(process: asyncio.subprocess.Process, stdin: bytes | None) -> bytes:
-    """Write the input, if there is one, and read all output.
+async def _talk(process: asyncio.subprocess.Process, stdin: bytes | None, out: bytearray) -> None:
+    """Write the input, if there is one, and read all output into `out`.
 
     A script may well exit without reading its input. That is its right, but uvloop answers a write
     to the closed pipe with a RuntimeError.
@@ -74,13 +79,11 @@ async def _talk(process: asyncio.subprocess.Process, stdin: bytes | None) -> byt
             process.stdin.write(stdin)
             await process.stdin.drain()
             process.stdin.close()
-    out = b""
     while chunk := await process.stdout.read(65536):
         out += chunk
         if len(out) > _OUTPUT_BYTES_MAX:
-            return out
+            return
     await process.wait()
-    return out
 
 
 async def _start(

@@ -174,7 +174,15 @@ def version_view(flow: Flow, row: Version) -> VersionView:
         status=row.status,
         created_at=row.created_at,
         definition=msgspec.Raw(row.source.encode()),
+        params_schema=declared_params(row),
     )
+
+
+def declared_params(row: Version) -> msgspec.Raw | None:
+    """What the text says of its parameters; it was checked when it was published."""
+    fields = msgspec.json.decode(row.source, type=dict[str, msgspec.Raw])
+    found = (value for name, value in fields.items() if name.lower() == "params")
+    return next((value for value in found if bytes(value) != b"null"), None)
 
 
 _AT = "/api/v1/flows"

@@ -15,7 +15,7 @@ from windlass.model.states import RUN_ENDED, TASK_ENDED, TaskState
 from windlass.ports.store import Cond
 from windlass.protocol.api import AttemptView, EventView, Page, TaskView
 from windlass.server.api.flows import engine_of
-from windlass.server.api.logs import log_texts
+from windlass.server.api.logs import log_texts, whole_log
 from windlass.server.api.runs import find
 from windlass.server.http import number_of, raw, reply, whole_number
 from windlass.server.paging import fetch_page
@@ -98,7 +98,7 @@ def attempt_view(attempt: Attempt, said: str | None = None) -> AttemptView:
         started_at=attempt.started_at,
         finished_at=attempt.finished_at,
         error=raw(attempt.error),
-        log="\n".join(part for part in (said, attempt.log) if part) or None,
+        log=whole_log(attempt, said),
         warnings=list(notes.warnings),
         metadata=None
         if notes.metadata is None

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.model.errors import BadRequest
+from windlass.model.queues import is_link
 from windlass.model.rows import Attempt, LogChunk
 from windlass.ports.store import Cond
 from windlass.protocol.api import LogView, Page
@@ -15,6 +16,7 @@ from windlass.server.api.runs import find
 from windlass.server.http import reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
+from windlass.server.said import CHANNEL
 
 CHANNELS = ("stdout", "stderr", "log")
 _CHARS_MAX = 64_000
@@ -50,6 +52,16 @@ async def log_texts(request: Request, attempts: Sequence[Attempt]) -> dict[str, 
     }
 
 
+def whole_log(attempt: Attempt, said: str | None) -> str | None:
+    """An attempt's log: what was said while it ran, or all of it once that came with its result.
+
+    Only on the link is what comes with a result said beside what was said before.
+    """
+    if is_link(attempt.queue):
+        return "\n".join(part for part in (said, attempt.log) if part) or None
+    return attempt.log or said or None
+
+
 async def list_logs(request: Request) -> Response:
     """The chunks of one attempt's log in order, of all channels or of one."""
     run = await find(request)
@@ -57,6 +69,9 @@ async def list_logs(request: Request) -> Response:
     if not attempt.startswith(f"{run.id}~") or "@" not in attempt:
         raise BadRequest(f"attempt names one of run {run.id}: see /runs/{{id}}/attempts")
     await request.app.state.link.feedback.flush()
+    ended = await engine_of(request).store.page(Attempt, [Cond("id", "=", attempt)], limit=1)
+    if ended and ended[0].log and not is_link(ended[0].queue):
+        return reply(Page(items=whole(ended[0], request.query_params.get("channel", ""))))
     where = [Cond("attempt_id", "=", attempt)]
     if channel := request.query_params.get("channel"):
         where.append(Cond("channel", "=", channel))
@@ -67,6 +82,14 @@ async def list_logs(request: Request) -> Response:
         LogView(number=row.number, at=row.at, channel=row.channel, text=row.text) for row in rows
     ]
     return reply(Page(items=items, next=next_))
+
+
+def whole(attempt: Attempt, channel: str) -> list[LogView]:
+    """A log that came whole with its result, as one piece."""
+    if channel not in ("", CHANNEL):
+        return []
+    at = attempt.finished_at or attempt.claimed_at
+    return [LogView(number=0, at=at, channel=CHANNEL, text=attempt.log or "")]
 
 
 ROUTES = [

@@ -1,6 +1,7 @@
 """Workers: register, exchange work for results, leave."""
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 
 import msgspec
@@ -9,11 +10,13 @@ from starlette.responses import Response
 
 from windlass.engine import workers
 from windlass.engine.attempts import Attempts
+from windlass.engine.engine import Engine
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, NotFound, StaleLease
 from windlass.model.rows import Failure
 from windlass.protocol.api import OkView
 from windlass.protocol.exchange import (
+    SAID_MAX,
     Assigned,
     Exchange,
     Receipt,
@@ -21,11 +24,14 @@ from windlass.protocol.exchange import (
     Registration,
     Reply,
     Result,
+    Said,
 )
 from windlass.server.api.flows import engine_of
 from windlass.server.http import read_json, reply
+from windlass.server.polls import Polls
 from windlass.server.push_urls import check_push_url
 from windlass.server.routes import Route, who
+from windlass.server.said import keep_log
 from windlass.server.waiting import Stops, wait_for_news, wait_for_work
 
 _WAIT_S_MAX = 60.0
@@ -67,23 +73,30 @@ async def exchange(request: Request) -> Response:
     known = await request.app.state.presence.seen(worker_id, body.load)
     queues = [f"pull:{service}" for service in body.services]
     slots = min(body.slots, _SLOTS_MAX)
+    caps = {service: count for service, count in body.caps.items() if service in body.services}
     # Demand is stated before the results are handed in: what they make ready is then leased here.
-    waiting = attempts.want(worker_id, queues, slots) if slots > 0 and queues else None
+    polls: Polls = request.app.state.polls
+    joined = slots > 0 and polls.join(worker_id, body.joins, slots, caps)
+    wanted = slots > 0 and queues and not joined
+    waiting = attempts.want(worker_id, queues, slots, caps=caps) if wanted else None
     try:
         receipts = await asyncio.gather(*(report(attempts, result) for result in body.results))
         held = await attempts.renew(body.renew, worker_id) if body.renew else {}
+        if body.said:
+            await keep_said(engine_of(request), attempts, body.said)
     except BaseException:
         for lost in waiting.withdraw() if waiting is not None else ():
             attempts.give_back(lost.attempt_id)
         raise
     given: Sequence[Assignment] = ()
-    told = bool(receipts) or bool(body.renew)
+    told = bool(receipts) or bool(body.renew) or bool(body.said)
     wait_s = 0.0 if told else min(body.wait_ms / 1000, _WAIT_S_MAX)
     stops: Stops = request.app.state.stops
     with stops.listen(worker_id) as listener:
         if waiting is not None:
-            given = await wait_for_work(request, attempts, waiting, wait_s, listener.heard)
-        elif wait_s > 0:
+            with polls.waiting(worker_id, body.number, waiting):
+                given = await wait_for_work(request, attempts, waiting, wait_s, listener.heard)
+        elif wait_s > 0 and not joined:
             await wait_for_news(request, listener.heard, wait_s)
     asked = [*body.renew, *listener.attempts]
     if listener.attempts:
@@ -94,6 +107,7 @@ async def exchange(request: Request) -> Response:
         cancel=[attempt for attempt, asked in held.items() if asked],
         lost=[attempt for attempt in asked if attempt not in held],
         known=known,
+        joined=joined,
     )
     return reply(answer)
 
@@ -122,6 +136,16 @@ async def report(attempts: Attempts, result: Result) -> Receipt:
         return Receipt(attempt_id=attempt_id, status="stale", detail=str(error))
     except BadRequest as error:
         return Receipt(attempt_id=attempt_id, status="accepted", detail=str(error))
+
+
+async def keep_said(engine: Engine, attempts: Attempts, said: Sequence[Said]) -> None:
+    """Keep what running attempts log, so that it is there before they end and if they never do."""
+    pieces: list[Said] = []
+    for piece in said[:SAID_MAX]:
+        with contextlib.suppress(StaleLease):
+            await attempts.check_token(piece.attempt_id, str(piece.token))
+            pieces.append(piece)
+    await keep_log(engine, pieces)
 
 
 async def assigned(attempts: Attempts, row: Assignment) -> Assigned:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import uvloop
 
-from windlass.drivers.dispatch.runner import Execute
+from windlass.drivers.dispatch.runner import Done, Execute
 from windlass.engine import flows, runs
 from windlass.model.assignment import Assignment
 from windlass.model.rows import Checkpoint, Run
@@ -26,8 +26,8 @@ from windlass.wiring.options import ServerOptions
 from windlass.wiring.system import System, running
 
 
-async def noop(assignment: Assignment) -> str:
-    return '{"ok":true}'
+async def noop(assignment: Assignment) -> Done:
+    return Done('{"ok":true}')
 
 
 LOCAL: dict[str, Execute] = {f"local:{definitions.SERVICE}": noop}

@@ -79,7 +79,7 @@ class LoopKeeper(Keeper):
 
     async def _beat(self) -> None:
         asked_at = self._clock()
-        ids, message = self.question()
+        message = self.question()
         try:
             async with asyncio.timeout(self._timeout_s(asked_at)):
                 reply = await self.calls.exchange(message)
@@ -88,7 +88,7 @@ class LoopKeeper(Keeper):
         except (WindlassError, TimeoutError):
             self._down = True
         else:
-            self.heard(reply, ids, asked_at)
+            self.heard(reply, message, asked_at)
         self.expire()
 
 
@@ -102,8 +102,9 @@ class PullWorker(WorkerHost):
         self._slots = self._rng.randint(1, 4)
         self._wire = Wire(self.name, self.network, self.servers, self._rng)
         self._services = Worker()
+        bounds = self.plan.rng(f"bounds:{self.name}")
         for service in PULL:
-            self._services.add(service, self._handle)
+            self._services.add(service, self._handle, concurrency=bounds.choice((None, None, 1, 2)))
 
     async def _handle(self, context: Context) -> Any:
         result = await self.handlers.perform(context.attempt_id)

@@ -5,7 +5,7 @@ from pathlib import Path
 from starlette.applications import Starlette
 
 from windlass.drivers.blobs.files import FileBlobs
-from windlass.drivers.dispatch.runner import AttemptError, Runner
+from windlass.drivers.dispatch.runner import AttemptError, Done, Runner
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.loops.forever import run_forever
@@ -15,7 +15,7 @@ from windlass.engine.loops.orphans import OrphanedTasks
 from windlass.engine.loops.timers import Timers
 from windlass.kernel.turn import Limits
 from windlass.model.assignment import Assignment
-from windlass.model.rows import Failure, Json
+from windlass.model.rows import Failure
 from windlass.server.app import AppOptions, create_app
 from windlass.server.link.duties import LinkChecks, LinkLeases
 from windlass.server.link.plane import LinkPlane, LinkSettings
@@ -120,11 +120,11 @@ class Server:
             cancel_grace_ms=self._plan.cancel_grace_ms,
         )
 
-    async def _execute(self, assignment: Assignment) -> Json:
+    async def _execute(self, assignment: Assignment) -> Done:
         result = await self._handlers.perform(assignment.attempt_id)
         if isinstance(result, Failure):
             raise AttemptError(result)
-        return result
+        return Done(result)
 
     def crash(self) -> None:
         if self.process is not None:

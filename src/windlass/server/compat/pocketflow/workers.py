@@ -1,6 +1,6 @@
 """The worker registry, PocketFlow's way."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from starlette.requests import Request
@@ -29,6 +29,7 @@ _TRANSPORTS = {"": "push", "http": "push", "async": "pull", "local": "local"}
 _SINCE = "since"
 """In what is kept of a worker: when the process that is there now registered."""
 _TYPES = {"push": "http", "pull": "async"}
+_Cap = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 
 async def register(request: Request) -> Response:
@@ -50,10 +51,20 @@ async def register(request: Request) -> Response:
         url=url,
         services=list_field(fields, "Services"),
         capacity=number_field(fields, "Capacity"),
-        meta=msgspec.json.encode({_SINCE: engine.store.now()}).decode(),
+        meta=_meta(fields, engine.store.now()),
     )
     request.app.state.workers_changed()
     return reply(OK)
+
+
+def _meta(fields: dict[str, Any], now: int) -> str:
+    """When it registered and, beyond the seed, how many calls of single services it lets run at
+    once."""
+    try:
+        caps = msgspec.convert(fields.get("caps") or {}, dict[str, _Cap])
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"caps: {error}") from error
+    return msgspec.json.encode({_SINCE: now, **({"caps": caps} if caps else {})}).decode()
 
 
 async def heartbeat(request: Request) -> Response:

@@ -38,8 +38,9 @@ class Folded:
         if "run" in change:
             self.run = change["run"]
         elif "task" in change:
+            before, _ = self.tasks.get(change["task"], ("", 0))
+            self.failures += (change["state"] == "failed") - (before == "failed")
             self.tasks[change["task"]] = change["state"], change.get("generation", 0)
-            self.failures += change["state"] == "failed"
         elif "fanout" in change:
             first, last = change["made"]
             for index in range(first, last):

@@ -1,0 +1,30 @@
+"""A run that went on after failures says so: in lists, at its end, to programs."""
+
+import pytest
+
+from tests.unit.cli.conftest import Invoke, Server
+from windlass.client.shapes import RunInfo
+
+RUN = {"id": "01900000-aaaa", "flow": "f", "version": 1, "state": "succeeded", "failures": 2}
+
+
+def test_a_run_that_went_on_after_failures_succeeded_with_failures() -> None:
+    ended = RunInfo(id="r", state="succeeded", failures=2)
+    assert (ended.with_failures, ended.outcome) == (True, "succeeded with failures")
+    assert RunInfo(id="r", state="succeeded").outcome == "succeeded"
+    assert RunInfo(id="r", state="failed", failures=1).outcome == "failed"
+
+
+def test_waiting_for_a_run_tells_of_its_failures(server: Server, invoke: Invoke) -> None:
+    server.answers["POST", "/api/v1/runs"] = RUN
+    server.answers["GET", f"/api/v1/runs/{RUN['id']}"] = RUN
+    done = invoke("run", "start", "f", "--wait", "5s")
+    assert done.exit_code == 0
+    assert done.stdout == f"{RUN['id']}\tsucceeded with failures\n"
+    assert "with failures" in invoke("run", "show", str(RUN["id"])).stderr
+
+
+@pytest.mark.usefixtures("on_terminal")
+def test_the_list_tells_of_failures(server: Server, invoke: Invoke) -> None:
+    server.answers["GET", "/api/v1/runs"] = {"items": [RUN]}
+    assert "succeeded with failures" in invoke("run", "ls").stdout
