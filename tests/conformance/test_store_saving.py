@@ -1,5 +1,7 @@
 """What every store promises about saving: all or nothing, in order, and ends that are final."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -23,6 +25,7 @@ from windlass.model.rows import (
     Event,
     Flow,
     Idempotency,
+    Row,
     Run,
     Task,
     Timer,
@@ -31,7 +34,7 @@ from windlass.model.rows import (
     Worker,
 )
 from windlass.model.states import AttemptState, RunState, TaskState
-from windlass.ports.store import Raced, Store
+from windlass.ports.store import Raced, Store, Writes
 
 pytestmark = pytest.mark.anyio
 
@@ -240,3 +243,23 @@ async def test_a_save_of_nothing_is_fine(store: Store) -> None:
         await session.save(writes())
     async with store.session() as session:
         await session.save(writes(removed={Timer: set()}))
+
+
+async def test_a_row_that_changed_since_it_was_read_is_not_overwritten(store: Store) -> None:
+    read = Worker(id="w", registered_at=1, seen_at=1)
+    await make(store, read)
+
+    async def save(new: Worker, stands: Worker) -> None:
+        changed: dict[type[Row], dict[Any, Row]] = {Worker: {"w": new}}
+        async with store.session() as session:
+            await session.save(Writes(changed=changed, stands={Worker: {"w": stands}}))
+
+    gone = replace(read, state="offline")
+    await save(gone, read)
+    with pytest.raises(Raced, match="changed since"):
+        await save(replace(read, seen_at=9), read)
+    assert await store.page(Worker) == [gone]
+    await save(replace(gone, seen_at=9), gone)
+    assert [row.seen_at for row in await store.page(Worker)] == [9]
+    with pytest.raises(Raced):
+        await save(replace(read, id="w"), replace(read, id="w", load=5))

@@ -21,7 +21,7 @@ from typing import Any
 
 from windlass.engine.demand import Demand, Demands
 from windlass.engine.graphs import Graphs
-from windlass.engine.jobs import AnyJob, ClaimJob, Job
+from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, WriteJob
 from windlass.engine.passes import Pass, Shared
 from windlass.engine.workspace import Workspace
 from windlass.kernel.events import (
@@ -152,6 +152,9 @@ class Advance:
                     await self._commit([job], locked=True, claiming=False)
                     break
                 except Raced as error:
+                    if isinstance(job, WriteJob) and job.stands:
+                        self._refuse([job], Outdated(str(error)))
+                        break
                     if last:
                         self._refuse([job], Unavailable(f"too much contention: {error}"))
                 except Unavailable as error:

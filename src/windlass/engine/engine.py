@@ -7,8 +7,7 @@ one holds what they share. The loops beside them are started by the wiring.
 import asyncio
 import secrets
 from collections.abc import Callable
-from typing import Any
-from weakref import WeakValueDictionary
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,13 +16,18 @@ from windlass.engine.feed import Feed
 from windlass.engine.graphs import Graphs
 from windlass.engine.handlers import Handlers
 from windlass.engine.installing import Installing
-from windlass.engine.jobs import Job, WriteJob
+from windlass.engine.jobs import Job, Outdated, WriteJob
 from windlass.engine.loops.forever import Duties
 from windlass.kernel.events import RunEvent
 from windlass.kernel.turn import Limits
+from windlass.model.errors import Unavailable
 from windlass.model.ids import uuid7
 from windlass.model.rows import Row
 from windlass.ports.store import Store
+
+R = TypeVar("R", bound=Row)
+
+_UPDATE_TRIES = 16
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -68,8 +72,6 @@ class Engine:
         """Where the nodes of workflows went in their graphs, by version."""
         self.installing: dict[str, Installing] = {}
         """By package (`name@version`): whom this process told last to install it."""
-        self.worker_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """By worker: its row is read and then written, by one request at a time."""
         self.feed = Feed()
         self.duties = Duties()
         self.advance.listeners.append(self.feed.committed)
@@ -85,8 +87,28 @@ class Engine:
         self.advance.submit(Job(event, answer))
         return await answer
 
-    async def write(self, *made: Row, changed: tuple[Row, ...] = ()) -> None:
-        """Write rows that belong to no run."""
+    async def write(
+        self, *made: Row, changed: tuple[Row, ...] = (), stands: tuple[Row, ...] = ()
+    ) -> None:
+        """Write rows that belong to no run, if those in `stands` are still as they were read."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.advance.submit(WriteJob(answer, rows_of(*made), rows_of(*changed)))
+        self.advance.submit(WriteJob(answer, rows_of(*made), rows_of(*changed), rows_of(*stands)))
         await answer
+
+    async def update(
+        self, table: type[R], key: Any, change: Callable[[R], R | None], *along: Row
+    ) -> R | None:
+        """Change a row that belongs to no run as it stands now, whoever else changes it; the rows
+        `along` are made in the same commit. None if there is none, or nothing is to change."""
+        for _ in range(_UPDATE_TRIES):
+            async with self.store.session() as session:
+                found = await session.rows(table, [key])
+            new = change(found[0]) if found else None
+            if new is None:
+                return None
+            try:
+                await self.write(*along, changed=(new,), stands=(found[0],))
+            except Outdated:
+                continue
+            return new
+        raise Unavailable(f"{table.TABLE} {key} changes too often")

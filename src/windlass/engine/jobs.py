@@ -130,18 +130,25 @@ class StartJob:
 class WriteJob:
     """Rows outside any run, such as a worker's heartbeat, that ride along in a commit."""
 
-    __slots__ = ("answer", "changed", "made", "outcome")
+    __slots__ = ("answer", "changed", "made", "outcome", "stands")
 
     def __init__(
         self,
         answer: "asyncio.Future[Any]",
         made: Mapping[type[Row], dict[Any, Row]],
         changed: Mapping[type[Row], dict[Any, Row]],
+        stands: Mapping[type[Row], dict[Any, Row]],
     ) -> None:
         self.answer = answer
         self.made = made
         self.changed = changed
+        self.stands = stands
+        """Rows as they were read; if one is another by now, nothing is written (`Outdated`)."""
         self.outcome: Any = None
+
+
+class Outdated(Exception):
+    """A row is not what it was when it was read; read again and decide again."""
 
 
 class ClaimJob(Job):

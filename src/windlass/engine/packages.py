@@ -4,14 +4,14 @@ An archive's content never changes under its version; its status does: `deprecat
 `yanked` is no longer installed or resolved, though whoever has it keeps it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, Conflict, NotFound
-from windlass.model.rows import Json, Package, PackageVersion
+from windlass.model.rows import Json, Package, PackageVersion, Row
 from windlass.ports.store import Cond
 from windlass.protocol.packages import versions
 from windlass.protocol.packages.archive import Contents
@@ -100,8 +100,14 @@ async def check_free(engine: Engine, archive: Archive) -> PackageVersion | None:
     return known
 
 
-async def publish(engine: Engine, archive: Archive, *, owner: str) -> PackageVersion:
-    """Enter an archive whose blob is kept already."""
+async def publish(
+    engine: Engine,
+    archive: Archive,
+    *,
+    owner: str,
+    noted: Callable[[PackageVersion], Row] | None = None,
+) -> PackageVersion:
+    """Enter an archive whose blob is kept already; what is `noted` of it is in the same commit."""
     manifest = archive.contents.manifest
     now = engine.store.now()
     version = PackageVersion(
@@ -115,63 +121,72 @@ async def publish(engine: Engine, archive: Archive, *, owner: str) -> PackageVer
         owner=owner,
         created_at=now,
     )
-    async with engine.store.session() as session:
-        known = await session.rows(Package, [manifest.name])
-    package = (
-        replace(known[0], description=manifest.description, updated_at=now)
-        if known
-        else Package(
+    along = [version, *([noted(version)] if noted is not None else ())]
+    updated = await engine.update(
+        Package,
+        manifest.name,
+        lambda known: replace(known, description=manifest.description, updated_at=now),
+        *along,
+    )
+    if updated is None:
+        package = Package(
             name=manifest.name,
             description=manifest.description,
             owner=owner,
             created_at=now,
             updated_at=now,
         )
-    )
-    await engine.write(package, version)
+        await engine.write(package, *along)
     engine.handlers.learn_manifest(version.id, msgspec.json.decode(archive.manifest))
     return version
 
 
-async def set_status(engine: Engine, name: str, version: str, status: str) -> PackageVersion:
+async def set_status(
+    engine: Engine, name: str, version: str, status: str, *along: Row
+) -> PackageVersion:
     """Deprecate, yank, or take either back."""
     if status not in STATUSES:
         raise BadRequest(f'no status "{status}"; there are {", ".join(STATUSES)}')
-    found = await find_version(engine, name, version)
-    if found is None:
+    key = f"{name}@{version}"
+    changed = await engine.update(
+        PackageVersion, key, lambda found: replace(found, status=status), *along
+    )
+    if changed is None:
         raise NotFound(f'package "{name}" has no version "{version}"')
-    changed = replace(found, status=status)
-    await engine.write(changed=(changed,))
     engine.recent.clear()
     return changed
 
 
-async def set_tag(engine: Engine, name: str, tag: str, version: str | None) -> Package:
+async def set_tag(engine: Engine, name: str, tag: str, version: str | None, *along: Row) -> Package:
     """Let a tag point at a version, or (None) at nothing."""
-    package = await get_package(engine, name)
-    tags = tags_of(package)
-    if version is None:
-        tags.pop(tag, None)
-    else:
+    if version is not None:
         if not tag or len(tag) > 64 or versions.is_version(tag):
             raise BadRequest(f'"{tag[:64]}" cannot be a tag; use a word such as stable')
         if await find_version(engine, name, version) is None:
             raise NotFound(f'package "{name}" has no version "{version}"')
-        tags[tag] = version
-    changed = replace(
-        package, tags=msgspec.json.encode(tags).decode(), updated_at=engine.store.now()
-    )
-    await engine.write(changed)
-    return changed
+
+    def change(package: Package) -> Package:
+        tags = {**tags_of(package), tag: version}
+        kept = {word: points_at for word, points_at in tags.items() if points_at is not None}
+        return replace(package, tags=msgspec.json.encode(kept).decode())
+
+    return await _change(engine, name, change, along)
 
 
-async def set_visibility(engine: Engine, name: str, visibility: str) -> Package:
+async def set_visibility(engine: Engine, name: str, visibility: str, *along: Row) -> Package:
     if visibility not in VISIBILITIES:
         raise BadRequest(f'no visibility "{visibility}"; there are {", ".join(VISIBILITIES)}')
-    package = await get_package(engine, name)
-    changed = replace(package, visibility=visibility, updated_at=engine.store.now())
-    await engine.write(changed)
-    return changed
+    return await _change(engine, name, lambda now: replace(now, visibility=visibility), along)
+
+
+async def _change(
+    engine: Engine, name: str, change: Callable[[Package], Package], along: Sequence[Row]
+) -> Package:
+    at = engine.store.now()
+    done = await engine.update(
+        Package, name, lambda now: replace(change(now), updated_at=at), *along
+    )
+    return done if done is not None else await get_package(engine, name)
 
 
 def tags_of(package: Package) -> dict[str, str]:

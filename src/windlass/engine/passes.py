@@ -14,7 +14,7 @@ import msgspec
 
 from windlass.engine.demand import Demands
 from windlass.engine.graphs import Graphs
-from windlass.engine.jobs import AnyJob, ClaimJob, Job, StartJob, WriteJob
+from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, StartJob, WriteJob
 from windlass.engine.loading import load
 from windlass.engine.notices import notices_of
 from windlass.engine.workspace import Batch, RunView, Workspace
@@ -103,7 +103,7 @@ class Pass:
             again: list[AnyJob] = []
             for job in pending:
                 if isinstance(job, WriteJob):
-                    self.batch.add(Decision(dict(job.made), dict(job.changed)), None)
+                    self._write(job)
                 elif job.run_id in blocked:
                     again.append(job)
                 elif (missing := self._decide(job)) is not None:
@@ -115,6 +115,18 @@ class Pass:
             await load(self.session, self.shared.graphs, needs)
             pending = again
         raise AssertionError("a decision kept asking for more rows")
+
+    def _write(self, job: WriteJob) -> None:
+        writes = self.batch.writes
+        for table, rows in job.stands.items():
+            here = (writes.changed.get(table, {}), writes.made.get(table, {}))
+            if not all(rows.keys().isdisjoint(some) for some in here):
+                job.outcome = Outdated(f"a row of {table.TABLE} changes in this very commit")
+                return
+        for table, rows in job.stands.items():
+            writes.stands.setdefault(table, {}).update(rows)
+            writes.was.setdefault(table, {}).update(rows)
+        self.batch.add(Decision(dict(job.made), dict(job.changed)), None)
 
     def _decide(self, job: Job | StartJob) -> list[tuple[RunView, Need]] | None:
         """Decide one job; returns what has to be read first, or None when it is decided."""

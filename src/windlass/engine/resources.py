@@ -173,14 +173,23 @@ def _part(blobs: Blobs, row: Resource, number: int) -> Path:
 
 
 async def completed(engine: Engine, row: Resource, digest: str) -> Resource:
-    done = replace(row, state="complete", sha256=digest, expires_at=None)
-    await engine.write(changed=(done,))
+    done = await engine.update(
+        Resource,
+        row.id,
+        lambda now: (
+            None
+            if now.state == "aborted"
+            else replace(now, state="complete", sha256=digest, expires_at=None)
+        ),
+    )
+    if done is None:
+        raise Conflict(f"upload {row.id} was given up meanwhile")
     return done
 
 
 async def abort(engine: Engine, row: Resource) -> None:
     """Forget a resource; whoever keeps its blobs removes them after."""
-    await engine.write(changed=(replace(row, state="aborted"),))
+    await engine.update(Resource, row.id, lambda now: replace(now, state="aborted"))
 
 
 def remove_blobs(blobs: Blobs, row: Resource) -> None:

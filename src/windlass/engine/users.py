@@ -1,10 +1,9 @@
 """Users: people who sign in with a password. Only a slow hash of it is kept."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
 
 import msgspec
 from argon2 import PasswordHasher
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 from windlass.engine.engine import Engine
 from windlass.model.access import User
 from windlass.model.errors import BadRequest, Conflict, NotFound, Unavailable
+from windlass.model.rows import Row
 from windlass.ports.store import Cond
 
 ROLES = {
@@ -88,8 +88,15 @@ def check_username(name: str) -> str:
 
 
 async def create(
-    engine: Engine, username: str, password: str, *, display_name: str = "", roles: Sequence[str]
+    engine: Engine,
+    username: str,
+    password: str,
+    *,
+    display_name: str = "",
+    roles: Sequence[str],
+    noted: Callable[[User], Row] | None = None,
 ) -> User:
+    """Add a user; what is `noted` of it is in the same commit."""
     name = check_username(username)
     allowed = check_roles(roles)
     if await by_name(engine, name) is not None:
@@ -105,7 +112,7 @@ async def create(
         updated_at=now,
     )
     try:
-        await engine.write(user)
+        await engine.write(user, *([noted(user)] if noted is not None else ()))
     except Unavailable:
         # Two at the same moment: the name is unique, so one of them was refused.
         if await by_name(engine, name) is not None:
@@ -137,32 +144,60 @@ def roles_of(user: User) -> list[str]:
     return msgspec.json.decode(user.roles, type=list[str])
 
 
-async def set_password(engine: Engine, user: User, password: str) -> User:
-    return await _change(engine, user, password_hash=await hash_password(password))
+async def set_password(engine: Engine, user: User, password: str, *along: Row) -> User:
+    """Another password, unless it has changed since the user was read: whoever proved to know it
+    no longer does."""
+    text = await hash_password(password)
+
+    def change(now: User) -> User:
+        if now.password_hash != user.password_hash:
+            raise Conflict(f'the password of "{user.username}" has just been changed')
+        return replace(now, password_hash=text)
+
+    return await _change(engine, user, change, along)
 
 
-async def set_roles(engine: Engine, user: User, roles: Sequence[str]) -> User:
-    text = msgspec.json.encode(check_roles(roles)).decode()
-    return await _change(engine, user, roles=text)
+async def add_role(engine: Engine, user: User, role: str, *along: Row) -> User:
+    check_roles([role])
+
+    def change(now: User) -> User:
+        return replace(now, roles=_text(check_roles([*roles_of(now), role])))
+
+    return await _change(engine, user, change, along)
 
 
-async def set_active(engine: Engine, user: User, active: bool) -> User:
-    return await _change(engine, user, active=int(active))
+async def drop_role(engine: Engine, user: User, role: str, *along: Row) -> User:
+    def change(now: User) -> User:
+        if role not in roles_of(now):
+            raise NotFound(f'user "{now.username}" has no role "{role}"')
+        return replace(now, roles=_text([one for one in roles_of(now) if one != role]))
+
+    return await _change(engine, user, change, along)
+
+
+def _text(roles: Sequence[str]) -> str:
+    return msgspec.json.encode(roles).decode()
+
+
+async def set_active(engine: Engine, user: User, active: bool, *along: Row) -> User:
+    return await _change(engine, user, lambda now: replace(now, active=int(active)), along)
 
 
 async def set_display_name(engine: Engine, user: User, name: str) -> User:
     plain = name.strip()
     if not plain or len(plain) > _NAME_MAX or not plain.isprintable():
         raise BadRequest(f"a display name has 1 to {_NAME_MAX} printable characters")
-    return await _change(engine, user, display_name=plain)
+    return await _change(engine, user, lambda now: replace(now, display_name=plain), ())
 
 
-async def _change(engine: Engine, user: User, **columns: Any) -> User:
-    """Change single columns of a user as it stands now: a password takes a while to hash, and
-    whoever was barred meanwhile stays so."""
-    now = await by_id(engine, user.id)
-    if now is None:
+async def _change(
+    engine: Engine, user: User, change: Callable[[User], User], along: Sequence[Row]
+) -> User:
+    """Change a user as it stands now: what others have changed meanwhile stays so."""
+    at = engine.store.now()
+    done = await engine.update(
+        User, user.id, lambda now: replace(change(now), updated_at=at), *along
+    )
+    if done is None:
         raise NotFound(f'no user "{user.username}"')
-    changed = replace(now, updated_at=engine.store.now(), **columns)
-    await engine.write(changed=(changed,))
-    return changed
+    return done

@@ -1,6 +1,5 @@
 """Workers: who is there, what they serve, when they were last heard of."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,8 +59,7 @@ async def register(
         registered_at=now,
         seen_at=now,
     )
-    async with changing(engine, worker_id):
-        await engine.write(worker)
+    await engine.write(worker)
     return worker
 
 
@@ -119,35 +117,31 @@ async def beat_link(
     engine: Engine, worker_id: str, heartbeat: object, packages: object = None
 ) -> Worker | None:
     """Note what a worker of the link says of itself elsewhere; None when it never registered."""
-    worker = await get_worker(engine, worker_id)
-    if worker is None:
-        return None
-    meta = msgspec.json.decode(worker.meta, type=dict[str, object]) | {"heartbeat": heartbeat}
-    if packages is not None:
-        meta["packages"] = packages
-    state = worker.state if worker.state in LIVE else "registered"
-    seen = replace(
-        worker,
-        seen_at=engine.store.now(),
-        state=state,
-        meta=msgspec.json.encode(meta).decode(),
-    )
-    await engine.write(seen)
-    return seen
+    now = engine.store.now()
+
+    def seen(worker: Worker) -> Worker:
+        meta = msgspec.json.decode(worker.meta, type=dict[str, object]) | {"heartbeat": heartbeat}
+        if packages is not None:
+            meta["packages"] = packages
+        state = worker.state if worker.state in LIVE else "registered"
+        text = msgspec.json.encode(meta).decode()
+        return replace(worker, seen_at=now, state=state, meta=text)
+
+    return await engine.update(Worker, worker_id, seen)
 
 
 async def heartbeat(engine: Engine, worker_id: str, load: int | None = None) -> bool:
     """Note that a worker is alive; False when nobody of that id has registered, or it said goodbye
     since: what is heard of it then was said before."""
-    async with changing(engine, worker_id):
-        worker = await get_worker(engine, worker_id)
-        if worker is None or worker.state == "offline":
-            return False
-        seen = replace(worker, seen_at=engine.store.now(), state="online")
-        if load is not None:
-            seen = replace(seen, load=max(0, load))
-        await engine.write(seen)
-        return True
+    now = engine.store.now()
+
+    def seen(worker: Worker) -> Worker | None:
+        if worker.state == "offline":
+            return None
+        busy = worker.load if load is None else max(0, load)
+        return replace(worker, seen_at=now, state="online", load=busy)
+
+    return await engine.update(Worker, worker_id, seen) is not None
 
 
 async def get_worker(engine: Engine, worker_id: str) -> Worker | None:
@@ -158,20 +152,10 @@ async def get_worker(engine: Engine, worker_id: str) -> Worker | None:
 
 async def leave(engine: Engine, worker_id: str) -> bool:
     """A worker says goodbye."""
-    async with changing(engine, worker_id):
-        worker = await get_worker(engine, worker_id)
-        if worker is None:
-            return False
-        await engine.write(replace(worker, state="offline", load=0))
-        return True
-
-
-def changing(engine: Engine, worker_id: str) -> asyncio.Lock:
-    """Held while a worker's row is read and written, so that no sign of life undoes a goodbye."""
-    lock = engine.worker_locks.get(worker_id)
-    if lock is None:
-        lock = engine.worker_locks[worker_id] = asyncio.Lock()
-    return lock
+    gone = await engine.update(
+        Worker, worker_id, lambda worker: replace(worker, state="offline", load=0)
+    )
+    return gone is not None
 
 
 async def live_workers(

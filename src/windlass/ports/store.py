@@ -34,6 +34,9 @@ class Writes(msgspec.Struct):
     expired: dict[str, int] = {}
     """Attempts that are lost because their lease has run out by this time; if it was renewed since,
     the save fails with `Raced`."""
+    stands: dict[type[Row], dict[Any, Row]] = {}
+    """Rows outside runs as they were read: unless each of them still stands just so, the save fails
+    with `Raced`."""
     notices: list[str] = []
     """What other processes should hear once this is committed."""
 

@@ -8,11 +8,18 @@ from windlass.model.access import Audit
 from windlass.server.routes import who
 
 
+def line(
+    request: Request, action: str, target_type: str = "", target_id: str = "", **detail: object
+) -> Audit:
+    """What the caller of a request does, as a row for the commit in which it is done."""
+    return _line(request, who(request).name, action, target_type, target_id, detail)
+
+
 async def note(
     request: Request, action: str, target_type: str = "", target_id: str = "", **detail: object
 ) -> None:
-    """Write down what the caller of a request has done."""
-    await note_as(request, who(request).name, action, target_type, target_id, **detail)
+    """Write down what the caller of a request has done, where the act has no commit of its own."""
+    await request.app.state.engine.write(line(request, action, target_type, target_id, **detail))
 
 
 async def note_as(
@@ -24,15 +31,25 @@ async def note_as(
     **detail: object,
 ) -> None:
     """Write down what somebody has done whom no token names."""
+    row = _line(request, actor, action, target_type, target_id, detail)
+    await request.app.state.engine.write(row)
+
+
+def _line(
+    request: Request,
+    actor: str,
+    action: str,
+    target_type: str,
+    target_id: str,
+    detail: dict[str, object],
+) -> Audit:
     engine: Engine = request.app.state.engine
-    await engine.write(
-        Audit(
-            id=engine.new_id(),
-            at=engine.store.now(),
-            actor=actor,
-            action=action,
-            target_type=target_type,
-            target_id=target_id,
-            detail=msgspec.json.encode(detail).decode(),
-        )
+    return Audit(
+        id=engine.new_id(),
+        at=engine.store.now(),
+        actor=actor,
+        action=action,
+        target_type=target_type,
+        target_id=target_id,
+        detail=msgspec.json.encode(detail).decode(),
     )

@@ -2,7 +2,7 @@
 
 from windlass.model.errors import Unavailable
 
-SCHEMA = 5
+SCHEMA = 3
 """The newest migration; a server starts only on a database that has exactly this one."""
 
 

@@ -299,6 +299,9 @@ class PostgresSession:
         return from_tuples(table, rows)
 
     async def rows(self, table: type[R], keys: Sequence[Any]) -> list[R]:
+        return await self._rows(table, keys)
+
+    async def _rows(self, table: type[R], keys: Sequence[Any], lock: str = "") -> list[R]:
         if len(table.KEY) == 1:
             where = f"{table.KEY[0]} = any($1::text[])"
             values: list[list[Any]] = [list(keys)]
@@ -307,7 +310,7 @@ class PostgresSession:
             marks = ", ".join(f"${i + 1}::{kind}[]" for i, kind in enumerate(kinds))
             where = f"({', '.join(table.KEY)}) in (select * from unnest({marks}))"
             values = [list(column) for column in zip(*keys, strict=True)]
-        sql = f"{statements.select(table)} where {where}"
+        sql = f"{statements.select(table)} where {where}{lock}"
         return from_tuples(table, await self._connection.fetch(sql, *values))
 
     async def open_tasks(self, scopes: Sequence[str]) -> list[Task]:
@@ -360,9 +363,17 @@ class PostgresSession:
             if row["lease_until"] > expired[row["id"]]:
                 raise Raced(f"the lease of attempt {row['id']} was renewed")
 
+    async def _check_standing(self, table: type[Row], rows: Mapping[Any, Row]) -> None:
+        await self._begin()
+        found = {row.pk: row for row in await self._rows(table, sorted(rows), " for update")}
+        if found != rows:
+            raise Raced(f"a row of {table.TABLE} has changed since it was read")
+
     async def save(self, writes: Writes) -> None:
         if writes.expired:
             await self._check_leases(writes.expired)
+        for table, rows in writes.stands.items():
+            await self._check_standing(table, rows)
         saving = Saving(writes)
         notices = [f"{self._store.sender} {notice}" for notice in writes.notices]
         await self._connection.fetchval(saving.sql(bool(notices)), *saving.values(notices))

@@ -307,8 +307,17 @@ def _check_leases(db: sqlite3.Connection, writes: Writes) -> None:
             raise Raced(f"the lease of attempt {attempt_id} was renewed")
 
 
+def _check_standing(db: sqlite3.Connection, writes: Writes) -> None:
+    for table, rows in writes.stands.items():
+        sql = f"{statements.select(table)} where {statements.by_key(table)}"
+        for key, row in rows.items():
+            if db.execute(sql, key_tuple(key)).fetchone() != to_tuple(row):
+                raise Raced(f"a row of {table.TABLE} has changed since it was read")
+
+
 def _save(db: sqlite3.Connection, writes: Writes) -> None:
     _check_leases(db, writes)
+    _check_standing(db, writes)
     for table, keys in writes.removed.items():
         db.executemany(statements.delete(table), map(key_tuple, keys))
     for table, rows in writes.changed.items():

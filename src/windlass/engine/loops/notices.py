@@ -18,11 +18,11 @@ class NoticeListener:
             async with asyncio.timeout(engine.settings.look_s):
                 heard = await engine.store.notices()
         except TimeoutError:
-            engine.advance.look_again()
+            await self._look_at_everything()
             return 0
         if not heard:
             # Something was missed, or nobody can tell what it was.
-            engine.advance.look_again()
+            await self._look_at_everything()
             engine.feed.wake_all()
             return 0
         news = read(heard)
@@ -34,6 +34,12 @@ class NoticeListener:
         for attempt_id, worker_id in news.stops:
             engine.feed.stop(attempt_id, worker_id)
         return len(heard)
+
+    async def _look_at_everything(self) -> None:
+        # A notice that was missed may have been the only one to name a handler.
+        for row in await self._engine.store.query("queue_names"):
+            self._engine.handlers.learn_queue(row["queue"])
+        self._engine.advance.look_again()
 
     async def pause(self) -> None:
         """`run_once` has already waited."""

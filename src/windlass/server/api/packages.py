@@ -24,7 +24,7 @@ from windlass.protocol.packages_api import (
     VisibilityBody,
 )
 from windlass.server.api.flows import engine_of, like
-from windlass.server.audit import note
+from windlass.server.audit import line
 from windlass.server.auth import Who
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_filtered
@@ -49,8 +49,12 @@ async def publish(request: Request) -> Response:
         await asyncio.to_thread(blobs.keep, key, received.path)
     finally:
         received.path.unlink(missing_ok=True)
-    version = await packages.publish(engine, archive, owner=who(request).name)
-    await note(request, "package.publish", "package", version.id, sha256=version.sha256)
+    version = await packages.publish(
+        engine,
+        archive,
+        owner=who(request).name,
+        noted=lambda row: line(request, "package.publish", "package", row.id, sha256=row.sha256),
+    )
     return reply(published_view(version, created=True), 201)
 
 
@@ -194,8 +198,9 @@ async def set_status(request: Request) -> Response:
     """Deprecate a version, yank it, or make it active again."""
     body = await read_json(request, StatusBody)
     name, version = (await own_package(request)).name, request.path_params["version"]
-    row = await packages.set_status(engine_of(request), name, version, body.status)
-    await note(request, "package.status", "package", row.id, status=body.status)
+    key = f"{name}@{version}"
+    noted = line(request, "package.status", "package", key, status=body.status)
+    row = await packages.set_status(engine_of(request), name, version, body.status, noted)
     return reply(published_view(row, created=False))
 
 
@@ -203,16 +208,16 @@ async def set_tag(request: Request) -> Response:
     """Let a tag point at a version."""
     body = await read_json(request, TagBody)
     name, tag = (await own_package(request)).name, request.path_params["tag"]
-    row = await packages.set_tag(engine_of(request), name, tag, body.version)
-    await note(request, "package.tag", "package", name, tag=tag, version=body.version)
+    noted = line(request, "package.tag", "package", name, tag=tag, version=body.version)
+    row = await packages.set_tag(engine_of(request), name, tag, body.version, noted)
     return reply(await summary(request, row))
 
 
 async def drop_tag(request: Request) -> Response:
     """Forget a tag."""
     name, tag = (await own_package(request)).name, request.path_params["tag"]
-    row = await packages.set_tag(engine_of(request), name, tag, None)
-    await note(request, "package.tag", "package", name, tag=tag, version=None)
+    noted = line(request, "package.tag", "package", name, tag=tag, version=None)
+    row = await packages.set_tag(engine_of(request), name, tag, None, noted)
     return reply(await summary(request, row))
 
 
@@ -220,8 +225,8 @@ async def set_visibility(request: Request) -> Response:
     """Who should see a package."""
     body = await read_json(request, VisibilityBody)
     name = (await own_package(request)).name
-    row = await packages.set_visibility(engine_of(request), name, body.visibility)
-    await note(request, "package.visibility", "package", name, visibility=body.visibility)
+    noted = line(request, "package.visibility", "package", name, visibility=body.visibility)
+    row = await packages.set_visibility(engine_of(request), name, body.visibility, noted)
     return reply(await summary(request, row))
 
 

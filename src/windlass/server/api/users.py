@@ -20,7 +20,7 @@ from windlass.protocol.users_api import (
 )
 from windlass.server.api.fleet import truth
 from windlass.server.api.flows import engine_of, like
-from windlass.server.audit import note, note_as
+from windlass.server.audit import line, note_as
 from windlass.server.auth import auth_of, bearer
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_filtered
@@ -115,8 +115,10 @@ async def create(request: Request) -> Response:
         body.password,
         display_name=body.display_name,
         roles=body.roles,
+        noted=lambda user: line(
+            request, "user.create", "user", user.id, username=user.username, roles=body.roles
+        ),
     )
-    await note(request, "user.create", "user", user.id, username=user.username, roles=body.roles)
     return reply(user_view(user), 201)
 
 
@@ -160,9 +162,9 @@ async def set_password(request: Request) -> Response:
         if await users.verify(engine, user.username, body.current_password) is None:
             raise Denied("currentPassword is not the one you have")
         tries.forgive(f"password {user.id}")
-    await users.set_password(engine, user, body.password)
+    noted = line(request, "user.password", "user", user.id)
+    await users.set_password(engine, user, body.password, noted)
     auth_of(request).sessions.forget(user.id)
-    await note(request, "user.password", "user", user.id)
     return Response(status_code=204)
 
 
@@ -170,22 +172,18 @@ async def add_role(request: Request) -> Response:
     """Let a user do more."""
     body = await read_json(request, RoleBody)
     user = await find(request)
-    done = await users.set_roles(engine_of(request), user, [*users.roles_of(user), body.role])
-    await note(request, "user.role.add", "user", user.id, role=body.role)
+    noted = line(request, "user.role.add", "user", user.id, role=body.role)
+    done = await users.add_role(engine_of(request), user, body.role, noted)
     return await changed(request, done)
 
 
 async def drop_role(request: Request) -> Response:
     """Let a user do less."""
     user, role = await find(request), request.path_params["role"]
-    held = users.roles_of(user)
-    if role not in held:
-        raise NotFound(f'user "{user.username}" has no role "{role}"')
     if role == "admin" and user.id == who(request).user_id:
         raise Conflict("you cannot take the role admin from yourself; another admin can")
-    left = [one for one in held if one != role]
-    done = await users.set_roles(engine_of(request), user, left)
-    await note(request, "user.role.drop", "user", user.id, role=role)
+    noted = line(request, "user.role.drop", "user", user.id, role=role)
+    done = await users.drop_role(engine_of(request), user, role, noted)
     return await changed(request, done)
 
 
@@ -195,8 +193,8 @@ async def set_status(request: Request) -> Response:
     user = await find(request)
     if not body.is_active and user.id == who(request).user_id:
         raise BadRequest("you cannot disable yourself; another admin can")
-    done = await users.set_active(engine_of(request), user, body.is_active)
-    await note(request, "user.status", "user", user.id, isActive=body.is_active)
+    noted = line(request, "user.status", "user", user.id, isActive=body.is_active)
+    done = await users.set_active(engine_of(request), user, body.is_active, noted)
     return await changed(request, done)
 
 

@@ -96,6 +96,10 @@ class MemoryDatabase:
             attempt = self._live.get(attempt_id)
             if attempt is not None and attempt.lease_until > now:
                 raise Raced(f"the lease of attempt {attempt_id} was renewed")
+        for guarded, rows in writes.stands.items():
+            for key, row in rows.items():
+                if self.table(guarded).get(key) != row:
+                    raise Raced(f"a row of {guarded.TABLE} has changed since it was read")
         for table, key in staged:
             old, new = staged[table, key]
             check_unique(self.table(table), table, key, new)

@@ -188,6 +188,9 @@ class People:
     def accepted(self, attempt_id: str, answer: str) -> None:
         """A worker was told that its result counts."""
         attempt = self._db.table(Attempt)[attempt_id]
+        if attempt.state is AttemptState.LOST:
+            # Nobody had taken the task since: another attempt in its worker's name ended it.
+            attempt = self._db.table(Attempt)[f"{attempt.task_id}@{attempt.number + 1}"]
         if attempt.state is not AttemptState.SUCCEEDED:
             raise Broken(f"{attempt_id} was told {answer} and is {attempt.state}")
 
