@@ -11,7 +11,7 @@ from windlass.drivers.sql.migrate import SCHEMA
 from windlass.drivers.sql.queries import load_migrations
 from windlass.model.rows import Row
 
-NAMES = ["0001_core", "0002_link", "0003_notes"]
+NAMES = ["0001_core", "0002_link", "0003_notes", "0004_effects"]
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]
 
 

@@ -64,6 +64,8 @@ class Feed:
         self.on_stop: list[Callable[[str, str], None]] = []
         """Told of attempts that were asked to stop or lost their task, and of their workers,
         whichever process decided that."""
+        self.on_mail: list[Callable[[], None]] = []
+        """Told when another process left an effect to be done."""
         self.counts: dict[str, int] = {}
 
     def committed(self, writes: Writes) -> None:
@@ -112,6 +114,10 @@ class Feed:
             waiters.discard(waiter)
             if not waiters:
                 del self._runs[run_id]
+
+    def mail(self) -> None:
+        for tell in self.on_mail:
+            tell()
 
     def moved_elsewhere(self, run_ids: Collection[str]) -> None:
         """Another process moved these runs: whoever watches one of them, or all, looks again."""

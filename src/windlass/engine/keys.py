@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, Conflict, Unavailable
-from windlass.model.rows import Idempotency
+from windlass.model.rows import Idempotency, Row
 
 KEY_MAX = 500
 
@@ -28,14 +28,23 @@ class Keyed:
         """What the key already stands for; `Conflict` if that is another request."""
         return await earlier(self._engine, self._key, self._hash) if self._key else None
 
-    async def remember(self, answer_id: str) -> str:
-        """Let the key stand for an answer; tells the one that counts, if another was quicker."""
+    def rows(self, answer_id: str) -> list[Idempotency]:
+        """What lets the key stand for an answer, for the commit that brings the answer about."""
         if not self._key:
-            return answer_id
+            return []
         now = self._engine.store.now()
-        row = Idempotency(key=self._key, run_id=answer_id, request_hash=self._hash, created_at=now)
+        return [
+            Idempotency(key=self._key, run_id=answer_id, request_hash=self._hash, created_at=now)
+        ]
+
+    async def remember(self, answer_id: str, *along: Row) -> str:
+        """Let the key stand for an answer, with the rows that bring it about; tells the one that
+        counts, if another was quicker."""
+        rows = [*along, *self.rows(answer_id)]
+        if not rows:
+            return answer_id
         try:
-            await self._engine.write(row)
+            await self._engine.write(*rows)
         except Unavailable:
             found = await self.earlier()
             if found is None:

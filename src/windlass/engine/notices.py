@@ -1,8 +1,9 @@
 """What processes on one database tell each other of a commit, as short texts.
 
 `queue Q`: tasks wait in Q that nobody here could take. `runs A B …`: these runs moved. `stop A W`:
-whoever has the connection of worker W should tell it to stop attempt A. A notice only has somebody
-look sooner: what it is about is in the database, and is found there without it too.
+whoever has the connection of worker W should tell it to stop attempt A. `mail`: effects wait to be
+done. A notice only has somebody look sooner: what it is about is in the database, and is found
+there without it too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import cast
 
 import msgspec
 
+from windlass.model.effects import Effect
 from windlass.model.rows import Attempt, Run
 from windlass.ports.store import Writes
 
@@ -26,6 +28,7 @@ class News(msgspec.Struct):
     runs: set[str] = msgspec.field(default_factory=set[str])
     stops: list[tuple[str, str]] = msgspec.field(default_factory=list[tuple[str, str]])
     """Attempts, and the workers that have them."""
+    mail: bool = False
 
 
 def stopped(writes: Writes) -> list[Attempt]:
@@ -41,6 +44,7 @@ def notices_of(writes: Writes, queues: Iterable[str]) -> list[str]:
         *(f"queue {queue}" for queue in sorted(queues)),
         *(f"runs {' '.join(some)}" for some in _parts(moved)),
         *(f"stop {attempt.id} {attempt.worker_id}" for attempt in stopped(writes)),
+        *(["mail"] if writes.made.get(Effect) else ()),
     ]
 
 
@@ -62,6 +66,8 @@ def read(notices: Sequence[str]) -> News:
             case "stop":
                 attempt, _, worker = rest.partition(" ")
                 news.stops.append((attempt, worker))
+            case "mail":
+                news.mail = True
             case _:
                 continue  # a newer process may say more than this one understands
     return news

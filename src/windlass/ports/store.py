@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from windlass.model.effects import Effect
 from windlass.model.rows import BranchResult, Event, Row, Task, Variable
 
 R = TypeVar("R", bound=Row)
@@ -47,6 +48,18 @@ class Cond(NamedTuple):
     column: str
     op: str
     value: Any = None
+
+
+class EffectClaim(NamedTuple):
+    """Who wants effects, of which addresses, how many of them, and for how long."""
+
+    addresses: Sequence[str]
+    holder: str
+    now: int
+    lease_until: int
+    count_max: int = 100
+    each_max: int = 20
+    """Of one run."""
 
 
 class Session(Protocol):
@@ -128,6 +141,14 @@ class Store(Protocol):
     ) -> dict[str, bool]:
         """Extend live attempts whose lease has not run out, of one worker if it is named; tells of
         each still held whether it was asked to stop."""
+        ...
+
+    async def claim_effects(self, claim: "EffectClaim") -> list[Effect]:
+        """Take effects that are due under a lease; nobody else gets them until it runs out."""
+        ...
+
+    async def end_effects(self, ids: Sequence[str], holder: str) -> None:
+        """Remove effects that were done, as far as they are still the holder's."""
         ...
 
     async def secret(self) -> str:

@@ -123,6 +123,7 @@ def create_app(
     options: AppOptions,
     *,
     link: LinkPlane,
+    commands: Commands,
     blobs: Blobs,
     workers_changed: Callable[[], None] = lambda: None,
 ) -> Starlette:
@@ -140,7 +141,7 @@ def create_app(
     app.state.engine = engine
     app.state.attempts = attempts
     app.state.link = link
-    app.state.commands = Commands(engine, link)
+    app.state.commands = commands
     app.state.blobs = blobs
     app.state.upload_locks = {}
     link.keep_parameters = parameters.Parameters(engine, blobs).keep

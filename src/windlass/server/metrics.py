@@ -40,6 +40,9 @@ class Metrics:
             lines.append(f'windlass_events_total{{type="{kind}"}} {count}')
         family("windlass_passes_total", "counter", "Group commits made by this process.")
         lines.append(f"windlass_passes_total {engine.advance.passes}")
+        family("windlass_effects", "gauge", "Effects to be done, and dead ones nobody could do.")
+        for row in await engine.store.query("count_effects"):
+            lines.append(f'windlass_effects{{state="{row["state"]}"}} {row["n"]}')
         family("windlass_loop_failures_total", "counter", "Failures of background loops.")
         for duty in engine.duties.all.values():
             lines.append(f'windlass_loop_failures_total{{loop="{duty.name}"}} {duty.failures}')

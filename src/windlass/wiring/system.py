@@ -24,11 +24,13 @@ from windlass.engine.loops.forever import Loop, restarted, run_forever
 from windlass.engine.loops.leases import Leases
 from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.loops.orphans import OrphanedTasks
+from windlass.engine.loops.outbox import Outbox
 from windlass.engine.loops.timers import Timers
 from windlass.model.rows import Worker
 from windlass.ports.store import Store
 from windlass.protocol.packages.signature import Trust
 from windlass.server.app import AppOptions, create_app
+from windlass.server.commands import COMMAND, Commands
 from windlass.server.link.duties import LinkChecks, LinkLeases
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.server.push_urls import LOOPBACK
@@ -84,6 +86,7 @@ class System:
         self.engine = Engine(store, settings_of(options))
         self.attempts = Attempts(self.engine)
         self.link = LinkPlane(self.engine, self.attempts, LinkSettings(tenant=options.tenant))
+        self.commands = Commands(self.engine, self.link)
         self.blobs = FileBlobs(data_dir(options))
         self.push: PushDispatcher | None = None
         self.control: Control | None = None
@@ -105,6 +108,7 @@ class System:
             self.attempts,
             options,
             link=self.link,
+            commands=self.commands,
             blobs=self.blobs,
             workers_changed=self._workers_changed,
         )
@@ -117,6 +121,8 @@ class System:
         if "api" in self.options.roles:
             self._loop(LinkLeases(self.link))
             self._loop(LinkChecks(self.link))
+            doing = {COMMAND: self.commands.carry_out}
+            self._loop(Outbox(engine, doing, self.link.addresses))
         if "control" not in self.options.roles:
             return
         self._loop(Timers(engine))

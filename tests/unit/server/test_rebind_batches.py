@@ -1,15 +1,19 @@
 """All runs of a worker are moved, batch after batch, and the command is done after the last."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from windlass.engine import rebind
+from windlass.model.effects import Effect
 from windlass.model.errors import Conflict
-from windlass.server.api.commands import give_up_rest
+from windlass.protocol.workers_api import CommandBody
+from windlass.server.commands import Commands
 
 pytestmark = pytest.mark.anyio
 
@@ -21,6 +25,9 @@ class Store:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+
+    def now(self) -> int:
+        return 1
 
     async def query(self, name: str, **given: Any) -> list[dict[str, str]]:
         assert name == "bound_runs"
@@ -47,17 +54,21 @@ async def test_every_run_is_moved_once_before_the_command_is_done(
 
     monkeypatch.setattr(rebind, "rebind", move)
     store, sent, done = Store(), list[str](), list[tuple[str, str]]()
-    engine = cast(Any, SimpleNamespace(store=store))
-    session = cast(
-        Any, SimpleNamespace(worker_id="old", send=lambda message: sent.append(message.run_id))
-    )
-    commands = cast(
-        Any, SimpleNamespace(done=lambda id_, _, error, code: done.append((error, code)))
-    )
-    first = await rebind.rebind_some(engine, "old", "new")
-    assert len(first.done) == rebind.BATCH
-    await give_up_rest(commands, engine, session, "c", first, "new", "why")
+
+    async def write(effect: Effect) -> None:
+        sent.extend(msgspec.json.decode(effect.body)["runs"])
+
+    engine = cast(Any, SimpleNamespace(store=store, write=write, new_id=lambda: "e"))
+    commands = Commands(engine, cast(Any, SimpleNamespace(on_package=[])))
+    ended = asyncio.Event()
+    commands.listeners += [
+        lambda news: done.append((news.error, news.code)),
+        lambda _: ended.set(),
+    ]
+    await commands.give_up("c", "old", CommandBody(type="rebind", worker_id="new"))
+    assert len(sent) == rebind.BATCH, "what a request would take too long for comes after it"
+    await asyncio.wait_for(ended.wait(), 5)
     assert store.asked == ["", IDS[rebind.BATCH - 1], IDS[2 * rebind.BATCH - 1]]
-    assert [one.run_id for one in first.done] + sent == [id_ for id_ in IDS if id_ != stuck]
+    assert sent == [id_ for id_ in IDS if id_ != stuck]
     [(error, code)] = done
     assert (bool(error), code) == ((True, "E.REBIND") if stuck else (False, ""))

@@ -2,7 +2,7 @@
 
 from windlass.model.errors import Unavailable
 
-SCHEMA = 3
+SCHEMA = 4
 """The newest migration; a server starts only on a database that has exactly this one."""
 
 

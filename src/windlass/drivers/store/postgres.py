@@ -22,10 +22,11 @@ from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.migrate_postgres import schema_version
 from windlass.drivers.sql.queries import QUEUES_EACH, load_queries, positional
 from windlass.drivers.sql.tables import below, columns, from_tuples, is_number
+from windlass.model.effects import Effect
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Task, Variable
 from windlass.model.states import TaskState
-from windlass.ports.store import Cond, Raced, Writes
+from windlass.ports.store import Cond, EffectClaim, Raced, Writes
 
 R = TypeVar("R", bound=Row)
 Connection = Any
@@ -212,6 +213,19 @@ class PostgresStore:
         async with self.connection() as connection:
             rows = await connection.fetch(sql, list(attempts), lease_until, worker_id, self.now())
         return {row["id"]: row["cancel_at"] is not None for row in rows}
+
+    async def claim_effects(self, claim: EffectClaim) -> list[Effect]:
+        sql, names = self.sql("claim_effects", Effect)
+        params = {**claim._asdict(), "looked_at": 10 * claim.count_max}
+        async with self.connection() as connection:
+            rows = await connection.fetch(sql, *(params[name] for name in names))
+        return from_tuples(Effect, rows)
+
+    async def end_effects(self, ids: Sequence[str], holder: str) -> None:
+        sql, names = self.sql("end_effects")
+        params = {"ids": list(ids), "holder": holder}
+        async with self.connection() as connection:
+            await connection.execute(sql, *(params[name] for name in names))
 
     async def secret(self) -> str:
         async with self.connection() as connection:

@@ -30,10 +30,11 @@ from windlass.drivers.sql.tables import (
     places,
     to_tuple,
 )
+from windlass.model.effects import Effect
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
 from windlass.model.states import TaskState
-from windlass.ports.store import Cond, Raced, Writes
+from windlass.ports.store import Cond, EffectClaim, Raced, Writes
 
 log = logging.getLogger(__name__)
 
@@ -136,6 +137,21 @@ class SqliteStore:
             return held
 
         return await self._on(self._writer, write)
+
+    async def claim_effects(self, claim: EffectClaim) -> list[Effect]:
+        sql = self.sql("claim_effects", Effect)
+        params = _plain({**claim._asdict(), "looked_at": 10 * claim.count_max})
+
+        def write(db: sqlite3.Connection) -> list[Any]:
+            with transaction(db):
+                return db.execute(sql, params).fetchall()
+
+        return from_tuples(Effect, await self.write(write))
+
+    async def end_effects(self, ids: Sequence[str], holder: str) -> None:
+        sql = self.sql("end_effects")
+        params = _plain({"ids": list(ids), "holder": holder})
+        await self.write(lambda db: db.execute(sql, params))
 
     async def secret(self) -> str:
         sql = "select value from meta where key = 'secret'"

@@ -24,6 +24,7 @@ class NoticeListener:
             # Something was missed, or nobody can tell what it was.
             await self._look_at_everything()
             engine.feed.wake_all()
+            engine.feed.mail()
             return 0
         news = read(heard)
         for queue in news.queues:
@@ -33,6 +34,8 @@ class NoticeListener:
         engine.feed.moved_elsewhere(news.runs)
         for attempt_id, worker_id in news.stops:
             engine.feed.stop(attempt_id, worker_id)
+        if news.mail:
+            engine.feed.mail()
         return len(heard)
 
     async def _look_at_everything(self) -> None:

@@ -17,6 +17,7 @@ from windlass.engine import catalog, workers
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
 from windlass.engine.loops.forever import raise_outage
+from windlass.model.effects import worker_address
 from windlass.model.rows import Run, Worker
 from windlass.model.states import RUN_ENDED
 from windlass.ports.store import Writes
@@ -96,6 +97,7 @@ class LinkPlane:
         for held in inherited:
             session.inherit(held)
         await self.introduce(session)
+        self.engine.feed.mail()
         # Tasks may have waited for somebody who installs what they need.
         self.installs.look_soon()
         return session
@@ -293,6 +295,10 @@ class LinkPlane:
             state="draining" if session.draining else "online",
             meta=msgspec.json.encode(worker_meta(session)).decode(),
         )
+
+    def addresses(self) -> list[str]:
+        """Whom effects can reach through this process."""
+        return [worker_address(session.worker_id) for session in self.live]
 
     @property
     def live(self) -> Sequence[Session]:

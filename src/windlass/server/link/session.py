@@ -316,6 +316,7 @@ class Session:
 
     def resumed(self) -> None:
         """The worker is back before it was given up: its leases count again from now."""
+        self.plane.engine.feed.mail()
         self.heard_at = self.plane.clock()
         for held in self.held.values():
             if held.stopped:

@@ -4,7 +4,7 @@ The rules are those of the SQL schema. A changed run must still have the `seq` i
 new row must not exist yet, an end is final, and columns written once are never written again.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, cast
@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, TypeVar, cast
 from msgspec.structs import replace
 
 from windlass.model.access import Token, User
+from windlass.model.effects import Effect
 from windlass.model.rows import Attempt, Row, Run, Task, Version
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, TASK_ENDED, TaskState
-from windlass.ports.store import Raced, Writes
+from windlass.ports.store import EffectClaim, Raced, Writes
 from windlass.testing.memory.locks import RowLocks
 
 R = TypeVar("R", bound=Row)
@@ -195,6 +196,37 @@ class MemoryDatabase:
         new = replace(attempt, lease_until=max(attempt.lease_until, lease_until))
         self._put(Change(Attempt, attempt_id, attempt, new))
         return attempt.cancel_at is not None
+
+    def claim_effects(self, claim: EffectClaim) -> list[Effect]:
+        """Take effects that are due, of each run only so many."""
+        due = [
+            effect
+            for effect in self.table(Effect).values()
+            if effect.state == "waiting"
+            and effect.address in claim.addresses
+            and max(effect.due_at, effect.lease_until) <= claim.now
+        ]
+        due.sort(key=lambda effect: (effect.due_at, effect.id))
+        taken: list[Effect] = []
+        of_run: Counter[str] = Counter()
+        for effect in due[: 10 * claim.count_max]:
+            of_run[effect.run_id] += 1
+            if of_run[effect.run_id] <= claim.each_max and len(taken) < claim.count_max:
+                held = replace(
+                    effect,
+                    holder=claim.holder,
+                    lease_until=claim.lease_until,
+                    tries=effect.tries + 1,
+                )
+                self._put(Change(Effect, effect.id, effect, held))
+                taken.append(held)
+        return taken
+
+    def end_effects(self, ids: Iterable[str], holder: str) -> None:
+        for id_ in ids:
+            effect = self.table(Effect).get(id_)
+            if effect is not None and effect.holder == holder:
+                self._put(Change(Effect, id_, effect, None))
 
 
 @cache

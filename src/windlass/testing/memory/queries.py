@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
+from windlass.model.effects import Effect
 from windlass.model.rows import Attempt, Flow, Row, Run, Timer, Version
 from windlass.ports.store import Cond
 from windlass.testing.memory.database import MemoryDatabase
@@ -77,6 +78,20 @@ def find_target(db: MemoryDatabase, flow: str, number: int) -> Found:
     return []
 
 
+def next_effect(db: MemoryDatabase, addresses: Sequence[str]) -> Found:
+    coming = (
+        max(effect.due_at, effect.lease_until)
+        for effect in db.table(Effect).values()
+        if effect.state == "waiting" and effect.address in addresses
+    )
+    return [{"due_at": min(coming, default=None)}]
+
+
+def count_effects(db: MemoryDatabase) -> Found:
+    counts = Counter(effect.state for effect in db.table(Effect).values())
+    return [{"state": state, "n": n} for state, n in counts.items()]
+
+
 def queue_names(db: MemoryDatabase) -> Found:
     return [{"queue": queue} for queue in sorted(db.queues)]
 
@@ -105,6 +120,8 @@ QUERIES: dict[str, Callable[..., Found]] = {
         count_runs,
         count_queues,
         count_held,
+        next_effect,
+        count_effects,
         flow_versions,
         expired_leases,
         find_target,

@@ -6,10 +6,11 @@ from contextlib import asynccontextmanager
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
+from windlass.model.effects import Effect
 from windlass.model.ids import run_of
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
 from windlass.model.states import TASK_ENDED
-from windlass.ports.store import Cond, Writes
+from windlass.ports.store import Cond, EffectClaim, Writes
 from windlass.testing.memory.database import MemoryDatabase
 from windlass.testing.memory.queries import QUERIES, listed, meets
 
@@ -102,6 +103,14 @@ class MemoryStore:
             if asked is not None:
                 held[attempt_id] = asked
         return held
+
+    async def claim_effects(self, claim: EffectClaim) -> list[Effect]:
+        await self.reading()
+        return self.database.claim_effects(claim)
+
+    async def end_effects(self, ids: Sequence[str], holder: str) -> None:
+        await self.reading()
+        self.database.end_effects(ids, holder)
 
     async def secret(self) -> str:
         return self.database.secret

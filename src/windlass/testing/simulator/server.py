@@ -12,11 +12,13 @@ from windlass.engine.loops.forever import run_forever
 from windlass.engine.loops.leases import Leases
 from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.loops.orphans import OrphanedTasks
+from windlass.engine.loops.outbox import Outbox
 from windlass.engine.loops.timers import Timers
 from windlass.kernel.turn import Limits
 from windlass.model.assignment import Assignment
 from windlass.model.rows import Failure
 from windlass.server.app import AppOptions, create_app
+from windlass.server.commands import COMMAND, Commands
 from windlass.server.link.duties import LinkChecks, LinkLeases
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.testing.memory import MemoryDatabase, MemoryStore
@@ -103,7 +105,12 @@ class Server:
         )
         options = AppOptions(auth_required=False)
         blobs = FileBlobs(Path("/nonexistent"))
-        self._app = create_app(engine, self._attempts, options, link=link, blobs=blobs)
+        commands = Commands(engine, link)
+        self._app = create_app(
+            engine, self._attempts, options, link=link, commands=commands, blobs=blobs
+        )
+        outbox = Outbox(engine, {COMMAND: commands.carry_out}, link.addresses)
+        process.spawn(run_forever(outbox))
         process.spawn(engine.advance.run())
         for duty in (Timers(engine), Leases(engine), NoticeListener(engine), OrphanedTasks(engine)):
             process.spawn(run_forever(duty))

@@ -1,0 +1,133 @@
+"""Does what commits have promised: effects, each under a lease, by whichever process can.
+
+A handler does one effect and returns, or raises. What it raises decides what becomes of the effect:
+`NotHere` gives it back untried, anything else has it tried again later, a little later each time,
+until it has been tried as often as it may be and is left dead for somebody to look at. One effect
+that fails holds up no other.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+from msgspec.structs import replace
+
+from windlass.engine.engine import Engine
+from windlass.model.effects import Effect
+from windlass.model.errors import Unavailable
+from windlass.ports.store import EffectClaim, Writes
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Effect], Awaitable[None]]
+
+_AT_ONCE = 20
+_ERROR_CHARS_MAX = 1_000
+_AWAY_S = 1.0
+"""How long an effect is left alone that turned out to be another process's to do."""
+
+
+class NotHere(Exception):
+    """This process cannot do the effect after all; another can, or it can later."""
+
+
+class Outbox:
+    """Claims effects that are due, for anybody and for the addresses that are here."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        handlers: Mapping[str, Handler],
+        addresses: Callable[[], Iterable[str]] = tuple,
+        *,
+        lease_s: float = 30.0,
+        tries_max: int = 12,
+        pause_s_max: float = 300.0,
+    ) -> None:
+        self._engine = engine
+        self._handlers = handlers
+        self._addresses = addresses
+        self._lease_s = lease_s
+        self._tries_max = tries_max
+        self._pause_s_max = pause_s_max
+        self._wake = asyncio.Event()
+        self._next_due_at: int | None = None
+        engine.advance.listeners.append(self._committed)
+        engine.feed.on_mail.append(self._wake.set)
+
+    def _committed(self, writes: Writes) -> None:
+        if writes.made.get(Effect):
+            self._wake.set()
+
+    def look(self) -> None:
+        """An address has come here."""
+        self._wake.set()
+
+    async def run_once(self) -> int:
+        self._wake.clear()
+        store = self._engine.store
+        now = store.now()
+        addresses = ["", *self._addresses()]
+        until = now + int(self._lease_s * 1000)
+        claimed = await store.claim_effects(EffectClaim(addresses, self._engine.name, now, until))
+        if claimed:
+            slots = asyncio.Semaphore(_AT_ONCE)
+            results = await asyncio.gather(*(self._do(effect, slots) for effect in claimed))
+            done = [effect.id for effect, good in zip(claimed, results, strict=True) if good]
+            await store.end_effects(done, self._engine.name)
+        else:
+            found = await store.query("next_effect", addresses=addresses)
+            self._next_due_at = found[0]["due_at"]
+        return len(claimed)
+
+    async def _do(self, effect: Effect, slots: asyncio.Semaphore) -> bool:
+        """Whether an effect was done."""
+        try:
+            async with slots, asyncio.timeout(self._lease_s * 0.8):
+                handler = self._handlers.get(effect.kind)
+                if handler is None:
+                    # A newer process may know what it is.
+                    raise NotHere(f'this program does no "{effect.kind}"')
+                await handler(effect)
+        except NotHere as error:
+            await self._put_back(effect, _AWAY_S, str(error), tried=False)
+        except Exception as error:
+            log.warning("effect %s (%s) failed", effect.id, effect.kind, exc_info=True)
+            pause_s = min(self._pause_s_max, 2.0 ** min(effect.tries, 20) / 2)
+            if isinstance(error, Unavailable):
+                pause_s = max(pause_s, error.retry_after_s)
+            await self._put_back(effect, pause_s, f"{type(error).__name__}: {error}", tried=True)
+        else:
+            return True
+        return False
+
+    async def _put_back(self, effect: Effect, pause_s: float, error: str, *, tried: bool) -> None:
+        due_at = self._engine.store.now() + int(pause_s * 1000)
+        dead = tried and effect.tries >= self._tries_max
+        if dead:
+            log.error("effect %s (%s) is given up: %s", effect.id, effect.kind, error)
+
+        def back(now: Effect) -> Effect | None:
+            if now.holder != self._engine.name:
+                return None  # its lease ran out, and another has it
+            return replace(
+                now,
+                state="dead" if dead else "waiting",
+                due_at=due_at,
+                tries=now.tries if tried else now.tries - 1,
+                holder="",
+                lease_until=0,
+                error=error[:_ERROR_CHARS_MAX],
+            )
+
+        await self._engine.update(Effect, effect.id, back)
+
+    async def pause(self) -> None:
+        wait_s = self._engine.settings.look_s
+        if self._next_due_at is not None:
+            now = self._engine.store.now()
+            wait_s = min(wait_s, max(0.01, (self._next_due_at - now) / 1000))
+        try:
+            await asyncio.wait_for(self._wake.wait(), wait_s)
+        except TimeoutError:
+            return
