@@ -6,6 +6,7 @@ from tests.conformance.conftest import Open
 from tests.conformance.rows import OTHER, RUN, a_run, a_task, an_attempt, an_event, change, make
 from windlass.model.ids import branch_id, node_path, task_id
 from windlass.model.rows import (
+    Attempt,
     BranchResult,
     Event,
     Flow,
@@ -283,3 +284,19 @@ async def test_what_was_passed_over_is_not_read_again(store: Store) -> None:
     found = await store.query("expired_leases", now=9, count_max=5, passed_over=2)
     assert [row["lease_until"] for row in found] == [3]
     assert await store.query("next_due", now=9) == [{"due_at": None}]
+
+
+async def test_payloads_are_left_out_where_nobody_looks_at_them(store: Store) -> None:
+    task = f"{RUN}~a.1"
+    await make(
+        store,
+        a_run(params='{"n": 1}', tags='{"t": 1}'),
+        a_task(task, input="[1]", output="[2]", error="{}"),
+        an_attempt(task, output="[3]", log="said"),
+    )
+    [run] = await store.page(Run, [Cond("state", "in", ("running",))], heavy=False)
+    assert (run.id, run.params, run.tags) == (RUN, "{}", '{"t": 1}')
+    [row] = await store.page(Task, heavy=False)
+    assert (row.id, row.input, row.output, row.error) == (task, None, None, "{}")
+    [attempt] = await store.page(Attempt, heavy=False)
+    assert (attempt.output, attempt.log, attempt.worker_id) == (None, None, "w")

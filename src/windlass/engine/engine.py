@@ -18,6 +18,7 @@ from windlass.engine.handlers import Handlers
 from windlass.engine.installing import Installing
 from windlass.engine.jobs import Job, Outdated, WriteJob
 from windlass.engine.loops.forever import Duties
+from windlass.engine.run_counts import RunCounts
 from windlass.kernel.events import RunEvent
 from windlass.kernel.turn import Limits
 from windlass.model.errors import Unavailable
@@ -75,6 +76,8 @@ class Engine:
         self.feed = Feed()
         self.duties = Duties()
         self.advance.listeners.append(self.feed.committed)
+        self.run_counts = RunCounts(store)
+        self.advance.listeners.append(self.run_counts.committed)
         self._random_bits = random_bits
         self.name = name or f"server-{random_bits(32):08x}"
 

@@ -6,6 +6,7 @@ unparsed unless somebody asks for a part of them. Times are unix milliseconds, d
 never carries them again, so a step costs the same whatever the size of its run's parameters.
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -23,6 +24,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     FIXED: ClassVar[frozenset[str]] = frozenset()
     LATE: ClassVar[frozenset[str]] = frozenset()
     """Columns that stay empty until they are written, once; an update carries them only then."""
+    HEAVY: ClassVar[Mapping[str, str]] = {}
+    """Columns with payloads, and the SQL that stands for them where nobody looks at payloads."""
     UPSERT: ClassVar[bool] = False
     """Making a row whose key exists replaces it."""
 
@@ -65,6 +68,7 @@ class Run(Row, frozen=True, kw_only=True):
     FIXED = frozenset(
         {"version_id", "flow_id", "flow_name", "params", "request_id", "tags", "created_at"}
     )
+    HEAVY: ClassVar[Mapping[str, str]] = {"params": "'{}'"}
     id: str
     version_id: str
     flow_id: str
@@ -102,6 +106,7 @@ class Task(Row, frozen=True, kw_only=True):
     TABLE = "tasks"
     FIXED = frozenset({"run_id", "scope", "node", "kind", "step", "idx", "made_seq", "created_at"})
     LATE = frozenset({"input"})
+    HEAVY: ClassVar[Mapping[str, str]] = {"input": "null", "output": "null"}
     id: str
     run_id: str
     scope: str
@@ -151,6 +156,7 @@ class Attempt(Row, frozen=True, kw_only=True):
         {"task_id", "run_id", "number", "queue", "claimed_at", "holder", "lease_until"}
     )
     LATE = frozenset({"notes"})
+    HEAVY: ClassVar[Mapping[str, str]] = {"output": "null", "log": "null", "notes": "null"}
     id: str
     task_id: str
     run_id: str

@@ -128,8 +128,10 @@ class Store(Protocol):
         descending: bool = False,
         limit: int = 100,
         offset: int = 0,
+        heavy: bool = True,
     ) -> list[R]:
-        """Rows that meet all conditions, in the order of one column; a cursor is a condition."""
+        """Rows that meet all conditions, in the order of one column; a cursor is a condition. With
+        `heavy` off, columns with payloads are not read and stand empty."""
         ...
 
     async def count(self, table: type[R], where: Sequence[Cond] = ()) -> int:

@@ -26,8 +26,8 @@ class Metrics:
             lines.extend((f"# HELP {name} {help_}", f"# TYPE {name} {kind}"))
 
         family("windlass_runs", "gauge", "Runs by state.")
-        for row in await engine.store.query("count_runs"):
-            lines.append(f'windlass_runs{{state="{row["state"]}"}} {row["n"]}')
+        for state, count in (await engine.run_counts.get()).items():
+            lines.append(f'windlass_runs{{state="{state}"}} {count}')
         family("windlass_queue_tasks", "gauge", "Tasks ready and not claimed, by queue.")
         for row in await engine.store.query("count_queues"):
             lines.append(f'windlass_queue_tasks{{queue="{label(row["queue"])}"}} {row["n"]}')

@@ -15,8 +15,10 @@ from windlass.ports.store import Cond
 _OPS = frozenset({"=", "!=", "<", "<=", ">", ">=", "like"})
 
 
-def select(table: type[Row]) -> str:
-    return f"select {', '.join(columns(table))} from {table.TABLE}"
+def select(table: type[Row], *, heavy: bool = True) -> str:
+    light = {} if heavy else table.HEAVY
+    shown = (f"{light[name]} as {name}" if name in light else name for name in columns(table))
+    return f"select {', '.join(shown)} from {table.TABLE}"
 
 
 @cache
@@ -81,6 +83,8 @@ def listing(
     tail: tuple[str, bool, int, int],
     parameter: Parameter,
     any_of: AnyOf,
+    *,
+    heavy: bool = True,
 ) -> str:
     """A page of rows. `tail` is the order column, whether it descends, the limit, the offset.
 
@@ -92,7 +96,8 @@ def listing(
     states = [cond for cond in where if cond.column == "state" and cond.op == "in"]
     if not states or order != "id":
         clause = conditions(table, where, parameter, any_of)
-        return select(table) + clause + ordering(table, order, descending, limit, offset)
+        rows = select(table, heavy=heavy)
+        return rows + clause + ordering(table, order, descending, limit, offset)
     wanted = list(dict.fromkeys(states[0].value))
     if not wanted:
         return f"{select(table)} where 1 = 0"
@@ -101,7 +106,8 @@ def listing(
     for value in wanted:
         clause = conditions(table, [Cond("state", "=", value), *others], parameter, any_of)
         first = ordering(table, order, descending, limit + offset, 0)
-        parts.append(f"select * from ({select(table)}{clause}{first}) as of_{len(parts)}")
+        rows = select(table, heavy=heavy)
+        parts.append(f"select * from ({rows}{clause}{first}) as of_{len(parts)}")
     rest = ordering(table, order, descending, limit, offset)
     return f"select * from ({' union all '.join(parts)}) as together{rest}"
 

@@ -180,10 +180,11 @@ class PostgresStore:
         descending: bool = False,
         limit: int = 100,
         offset: int = 0,
+        heavy: bool = True,
     ) -> list[R]:
         values, parameter, any_of = _parameters(table)
         tail = (order, descending, limit, offset)
-        sql = statements.listing(table, where, tail, parameter, any_of)
+        sql = statements.listing(table, where, tail, parameter, any_of, heavy=heavy)
         async with self.connection() as connection:
             rows = await connection.fetch(sql, *values)
         return from_tuples(table, rows)

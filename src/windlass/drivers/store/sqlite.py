@@ -102,10 +102,11 @@ class SqliteStore:
         descending: bool = False,
         limit: int = 100,
         offset: int = 0,
+        heavy: bool = True,
     ) -> list[R]:
         values, parameter, any_of = _parameters(table)
         tail = (order, descending, limit, offset)
-        sql = statements.listing(table, where, tail, parameter, any_of)
+        sql = statements.listing(table, where, tail, parameter, any_of, heavy=heavy)
         return from_tuples(table, await self._fetch(sql, values))
 
     async def count(self, table: type[R], where: Sequence[Cond] = ()) -> int:

@@ -136,14 +136,14 @@ async def stats(request: Request) -> Response:
     now, span = engine.store.now(), _WINDOWS_MS[window]
     # Ids begin with the time, so the primary key finds the window.
     since = [Cond("id", ">=", uuid7(now - span, 0))]
-    runs = await engine.store.page(Run, since, descending=True, limit=_RUNS_MAX + 1)
+    runs = await engine.store.page(Run, since, descending=True, limit=_RUNS_MAX + 1, heavy=False)
     capped, runs = len(runs) > _RUNS_MAX, runs[:_RUNS_MAX]
     workers = await engine.store.page(Worker, limit=1000)
     queues = await engine.store.query("count_queues")
     view = StatsView(
         at=now,
         window_ms=span,
-        runs={row["state"]: row["n"] for row in await engine.store.query("count_runs")},
+        runs=await engine.run_counts.get(),
         in_window=len(runs),
         capped=capped,
         p95_ms=p95(runs),
@@ -215,8 +215,8 @@ async def outline(request: Request) -> Response:
     engine = engine_of(request)
     run = await find(request)
     where = [Cond("id", ">", f"{run.id}~"), Cond("id", "<", f"{run.id}\x7f")]
-    tasks = await engine.store.page(Task, where, limit=_TASKS_MAX + 1)
-    attempts = await engine.store.page(Attempt, where, limit=_TASKS_MAX + 1)
+    tasks = await engine.store.page(Task, where, limit=_TASKS_MAX + 1, heavy=False)
+    attempts = await engine.store.page(Attempt, where, limit=_TASKS_MAX + 1, heavy=False)
     view = OutlineView(
         id=run.id,
         seq=run.seq,

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
+from msgspec.structs import replace
+
 from windlass.model.effects import Effect
 from windlass.model.ids import run_of
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
@@ -84,10 +86,17 @@ class MemoryStore:
         descending: bool = False,
         limit: int = 100,
         offset: int = 0,
+        heavy: bool = True,
     ) -> list[R]:
         await self.reading()
         rows = list(self.database.table(table).values())
-        return listed(rows, where, order, descending)[offset : offset + limit]
+        found = listed(rows, where, order, descending)[offset : offset + limit]
+        if heavy or not table.HEAVY:
+            return found
+        light = {
+            name: None if sql == "null" else sql.strip("'") for name, sql in table.HEAVY.items()
+        }
+        return [replace(row, **light) for row in found]
 
     async def count(self, table: type[R], where: Sequence[Cond] = ()) -> int:
         await self.reading()
