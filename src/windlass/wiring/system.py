@@ -97,6 +97,8 @@ class System:
             login_tries=self.options.login_tries,
             push_allow=(*LOOPBACK, *self.options.push_allow),
             trust=Trust(required=self.options.require_signature, keys=self.options.trust_keys),
+            cors_origins=self.options.cors_origins,
+            url_tokens=self.options.url_tokens,
             is_api="api" in self.options.roles,
             is_control="control" in self.options.roles,
         )
