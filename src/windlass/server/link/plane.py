@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from windlass.engine import catalog, workers
 from windlass.engine.attempts import Attempts
@@ -270,6 +271,19 @@ class LinkPlane:
         if known is not None and workers.meta_of(known).get("sessionId") in (None, session.id):
             await workers.leave(self.engine, session.worker_id)
         session.given_up = True
+        if session.wake is not None:
+            # It came back while that was written.
+            await self.note(session)
+
+    async def note_cut(self, session: Session) -> None:
+        """Show at once that a worker's line is cut. What it holds is its own for a while."""
+        known = await workers.get_worker(self.engine, session.worker_id)
+        if known is None or session.connected:
+            return
+        meta = workers.meta_of(known)
+        if meta.get("sessionId") == session.id:
+            cut = msgspec.json.encode({**meta, workers.CONNECTED: False}).decode()
+            await self.engine.write(replace(known, meta=cut))
         if session.wake is not None:
             # It came back while that was written.
             await self.note(session)
