@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,7 @@ def test_prep_json_says_what_each_kind_of_node_read(pocket: Pocket) -> None:
     order = ["t", "w", "e", "sub", "a"]
     edges = [
         {"from": one, "action": "n" if one == "t" else "default", "to": other}
-        for one, other in zip(order, order[1:], strict=False)
+        for one, other in pairwise(order)
     ]
     flow_id = pocket.flow({"start": "t", "nodes": nodes, "edges": edges})
     task_id = pocket.task(flow_id, {"go": True, "list": [1], "ok": True})

@@ -37,7 +37,7 @@ from windlass.server.api import (
 )
 from windlass.server.auth import Auth
 from windlass.server.commands import Commands
-from windlass.server.compat.astraflow import events, listing, workflows
+from windlass.server.compat.astraflow import events, listing, unserved, workflows
 from windlass.server.compat.astraflow import workers as announcements
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.compat.pocketflow import surface
@@ -149,7 +149,7 @@ def create_app(
 ) -> Starlette:
     """An ASGI application; whoever runs it also keeps the engine running."""
     # A process that only runs the control plane still says how it is.
-    routes = [*NATIVE, *pocketflow.ROUTES] if options.is_api else system.HEALTH
+    routes = [*NATIVE, *unserved.ROUTES, *pocketflow.ROUTES] if options.is_api else system.HEALTH
     served: list[BaseRoute] = [serve(route) for route in routes]
     if options.is_api:
         served.append(WebSocketRoute("/ws/worker", worker_link))

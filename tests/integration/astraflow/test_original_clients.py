@@ -391,3 +391,30 @@ class Hanging(Second):
     async def work(self, dispatch: Json) -> Json:
         await asyncio.Event().wait()
         return {}
+
+
+async def test_what_there_is_nothing_behind_answers_501_with_a_reason(server: LinkServer) -> None:
+    for method, path in (
+        ("POST", "/workflows/demo/publish"),
+        ("GET", "/workflow-packages"),
+        ("POST", "/published-packages/gc"),
+        ("GET", "/package-vault"),
+        ("GET", "/hub/packages"),
+    ):
+        answer = await server.http.request(method, f"/api/v1{path}", json={})
+        assert answer.status_code == 501, path
+        assert answer.json()["message"], path
+    async with httpx.AsyncClient() as anybody:
+        refused = await anybody.get(f"{server.url}/api/v1/hub/packages")
+    assert refused.status_code == 401
+
+
+async def test_a_package_is_read_as_a_whole_and_handed_on(server: LinkServer) -> None:
+    files = {"file": ("tools.cwx", archive(), "application/zip")}
+    assert (await server.http.post("/api/v1/published-packages", files=files)).status_code == 201
+    at = "/api/v1/published-packages/tools"
+    known = (await server.http.get(f"{at}/registry")).json()
+    assert known["versions"] == ["1.0.0"]
+    moved = await server.http.post(f"{at}/transfer", json={"ownerId": "maria"})
+    assert moved.json()["ownerId"] == "maria"
+    assert (await server.http.get(f"{at}/registry")).json()["ownerId"] == "maria"
