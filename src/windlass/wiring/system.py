@@ -25,6 +25,7 @@ from windlass.engine.loops.leases import Leases
 from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.loops.orphans import OrphanedTasks
 from windlass.engine.loops.timers import Timers
+from windlass.engine.loops.unserved import UnservedCalls
 from windlass.model.rows import Worker
 from windlass.ports.store import Store
 from windlass.protocol.packages.signature import Trust
@@ -70,7 +71,11 @@ class Group:
 
 
 def settings_of(options: ServerOptions) -> Settings:
-    return Settings(lease_s=options.lease_s, strict_workflows=options.strict_workflows)
+    return Settings(
+        lease_s=options.lease_s,
+        strict_workflows=options.strict_workflows,
+        no_worker_s=options.no_worker_s,
+    )
 
 
 class System:
@@ -124,6 +129,7 @@ class System:
         self._loop(Timers(engine))
         self._loop(Leases(engine))
         self._loop(OrphanedTasks(engine))
+        self._loop(UnservedCalls(engine))
         self._loop(Expiry(engine, self.blobs))
         self.control = Control(engine, self._local_queues(local))
         self._loop(self.control)

@@ -73,7 +73,9 @@ async def create_version(request: Request) -> Response:
         newest = await engine.store.page(Version, where, order="number", descending=True, limit=1)
         number = newest[0].number + 1 if newest else 1
     status = text_field(fields, "Status")
-    version = await flows.add_version(engine, found[0], number, flows.encode(definition), status)
+    version = await flows.add_version(
+        engine, found[0], number, flows.encode(definition), status, flows.POCKETFLOW
+    )
     return reply({"id": f"ver-{version.id}"})
 
 
