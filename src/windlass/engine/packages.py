@@ -190,14 +190,11 @@ async def _change(
     return done if done is not None else await get_package(engine, name)
 
 
-async def set_owner(engine: Engine, name: str, owner: str) -> Package:
+async def set_owner(engine: Engine, name: str, owner: str, *along: Row) -> Package:
     """Let somebody else have a package: a user by name, or a token by its name."""
     if not owner.strip() or len(owner) > _OWNER_MAX:
         raise BadRequest("ownerId names the user or token a package is to belong to")
-    package = await get_package(engine, name)
-    changed = replace(package, owner=owner, updated_at=engine.store.now())
-    await engine.write(changed)
-    return changed
+    return await _change(engine, name, lambda now: replace(now, owner=owner), along)
 
 
 def tags_of(package: Package) -> dict[str, str]:

@@ -190,8 +190,8 @@ async def transfer(request: Request) -> Response:
     """Hand a package to another owner; from then on only they and admins change it."""
     body = await read_json(request, TransferBody)
     name = (await own_package(request)).name
-    row = await packages.set_owner(engine_of(request), name, body.owner_id)
-    await note(request, "package.transfer", "package", name, owner=body.owner_id)
+    noted = line(request, "package.transfer", "package", name, owner=body.owner_id)
+    row = await packages.set_owner(engine_of(request), name, body.owner_id, noted)
     return reply(await summary(request, row))
 
 

@@ -277,14 +277,16 @@ class LinkPlane:
 
     async def note_cut(self, session: Session) -> None:
         """Show at once that a worker's line is cut. What it holds is its own for a while."""
-        known = await workers.get_worker(self.engine, session.worker_id)
-        if known is None or session.connected:
-            return
-        meta = workers.meta_of(known)
-        if meta.get("sessionId") == session.id:
-            cut = msgspec.json.encode({**meta, workers.CONNECTED: False}).decode()
-            await self.engine.write(replace(known, meta=cut))
-        if session.wake is not None:
+
+        def cut(worker: Worker) -> Worker | None:
+            meta = workers.meta_of(worker)
+            if session.connected or meta.get("sessionId") != session.id:
+                return None
+            text = msgspec.json.encode({**meta, workers.CONNECTED: False}).decode()
+            return replace(worker, meta=text)
+
+        done = await self.engine.update(Worker, session.worker_id, cut)
+        if done is not None and session.wake is not None:
             # It came back while that was written.
             await self.note(session)
 
