@@ -255,6 +255,38 @@ async def test_the_target_of_a_run_is_found_by_id_or_newest_name(store: Store) -
     assert await target("none") == await target("absent") == await target("a", 9) == []
 
 
+async def test_tasks_without_a_worker_are_found_by_queue_time_and_dialect(store: Store) -> None:
+    versions = [("v1", "pocketflow"), ("v2", "flow")]
+    await make(
+        store,
+        *(
+            Version(id=id_, flow_id="f", number=n, dialect=dialect, source="{}", created_at=1)
+            for n, (id_, dialect) in enumerate(versions)
+        ),
+        a_run(),
+        a_run(OTHER, version_id="v2"),
+        a_task(f"{RUN}~a.1", queue="push:q", ready_at=7),
+        a_task(f"{RUN}~b.2", queue="push:q", ready_at=5),
+        a_task(f"{RUN}~c.3", queue="push:q", ready_at=9),
+        a_task(f"{RUN}~d.4", queue="push:other", ready_at=1),
+        a_task(f"{RUN}~e.5", queue="push:q", ready_at=1, state=TaskState.RUNNING),
+        a_task(f"{OTHER}~a.1", queue="push:q", ready_at=1),
+    )
+
+    async def found(count_max: int) -> list[str]:
+        rows = await store.query(
+            "unserved_tasks",
+            queues=["push:q", "push:none"],
+            before=7,
+            dialect="pocketflow",
+            count_max=count_max,
+        )
+        return [row["id"] for row in rows]
+
+    assert await found(10) == [f"{RUN}~b.2", f"{RUN}~a.1"]
+    assert await found(1) == [f"{RUN}~b.2"]
+
+
 async def test_queries_on_an_empty_database(store: Store) -> None:
     assert await store.query("next_due", now=0) == [{"due_at": None}]
     assert await store.query("count_runs") == await store.query("count_queues") == []

@@ -152,6 +152,13 @@ def dev(
     is_flag=True,
     help="Take tokens in addresses of the PocketFlow API: /t/TOKEN/api/… or ?token=TOKEN.",
 )
+@setting(
+    "--no-worker-s",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    help="Seconds after which a PocketFlow call that no push worker is there for fails.",
+)
 @quiet_option
 def server(
     host: str,
@@ -178,6 +185,7 @@ def server(
     strict_workflows: bool,
     cors_origin: tuple[str, ...],
     url_tokens: bool,
+    no_worker_s: float,
     quiet: bool,
 ) -> None:
     """Run a server. It needs tokens: --admin-token, then `windlass token create`."""
@@ -210,6 +218,7 @@ def server(
         strict_workflows=strict_workflows,
         cors_origins=tuple(item for given in cors_origin for item in given.split(",") if item),
         url_tokens=url_tokens,
+        no_worker_s=no_worker_s,
         example=False,
         quiet=quiet,
     )

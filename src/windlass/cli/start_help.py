@@ -47,7 +47,7 @@ def _rows(flow: str, server: str, token: str) -> list[tuple[str, str]]:
 
 def _read(client: Client, version: VersionInfo) -> list[tuple[str, str]]:
     """A flow that declares nothing: the names it reads are all there is to tell."""
-    if version.dialect != "flow":
+    if version.dialect == "workflow":
         return [("none", "a workflow that declares no inputs takes none")]
     names = client.validate(version.definition).params
     return [(name, "read by the flow, which does not declare it") for name in names] or [

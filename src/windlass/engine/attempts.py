@@ -146,6 +146,9 @@ class WaitingDemand:
         self.resize(demand.slots + slots, {**demand.caps, **more})
         return True
 
+    def weigh(self, load: int) -> None:
+        self._demand.load = load
+
     async def assignments(self) -> list[Assignment]:
         return await asyncio.shield(self._demand.answer)
 

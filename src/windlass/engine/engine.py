@@ -46,6 +46,8 @@ class Settings(msgspec.Struct, frozen=True):
     payload_bytes_max: int = 8 * 1024 * 1024
     strict_workflows: bool = False
     """Publish only workflows without warnings."""
+    no_worker_s: float = 30.0
+    """After how long without a worker for its service a call of PocketFlow's dialect fails."""
     push_slots: int = 16
     """How many attempts a push worker gets at once if it did not say."""
     limits: Limits = Limits()

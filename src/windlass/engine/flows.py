@@ -111,8 +111,13 @@ def encode(definition: object) -> Json:
     return msgspec.json.encode(definition).decode()
 
 
+POCKETFLOW = "pocketflow"
+"""The dialect of flows published on that surface: our own, but a call that no worker is there for
+fails."""
+
+
 async def add_version(
-    engine: Engine, flow: Flow, number: int, source: Json, status: str
+    engine: Engine, flow: Flow, number: int, source: Json, status: str, dialect: str = "flow"
 ) -> Version:
     """Add a checked definition under a number that must be free."""
     taken = [Cond("flow_id", "=", flow.id), Cond("number", "=", number)]
@@ -122,6 +127,7 @@ async def add_version(
         id=engine.new_id(),
         flow_id=flow.id,
         number=number,
+        dialect=dialect,
         source=source,
         status=status,
         created_at=engine.store.now(),

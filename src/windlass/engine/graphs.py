@@ -70,7 +70,7 @@ def lower(version: Version) -> Graph:
     """The graph of a version, by its dialect."""
     definition = msgspec.json.decode(version.source)
     match version.dialect:
-        case "flow":
+        case "flow" | "pocketflow":
             return compile_flow(definition)
         case "workflow":
             locked = None if version.locked is None else msgspec.json.decode(version.locked)

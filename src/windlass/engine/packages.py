@@ -19,6 +19,7 @@ from windlass.protocol.packages.archive import Contents
 STATUSES = ("active", "deprecated", "yanked")
 VISIBILITIES = ("private", "internal", "public")
 _VERSIONS_MAX = 10_000
+_OWNER_MAX = 200
 
 
 class Archive(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,6 +188,13 @@ async def _change(
         Package, name, lambda now: replace(change(now), updated_at=at), *along
     )
     return done if done is not None else await get_package(engine, name)
+
+
+async def set_owner(engine: Engine, name: str, owner: str, *along: Row) -> Package:
+    """Let somebody else have a package: a user by name, or a token by its name."""
+    if not owner.strip() or len(owner) > _OWNER_MAX:
+        raise BadRequest("ownerId names the user or token a package is to belong to")
+    return await _change(engine, name, lambda now: replace(now, owner=owner), along)
 
 
 def tags_of(package: Package) -> dict[str, str]:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import msgspec
 
 from windlass.engine.engine import Engine
+from windlass.engine.flows import POCKETFLOW
 from windlass.engine.workers import live_workers, serves
 from windlass.model.ids import attempt_id
 from windlass.model.queues import owner_of
-from windlass.model.rows import Attempt, Run, Task, read_failure
+from windlass.model.rows import Attempt, Run, Task, Version, read_failure
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, RunState, TaskState
 
 _TASKS_MAX = 20
@@ -106,8 +107,21 @@ async def queue_line(engine: Engine, task: Task) -> str:
         w for w in await live_workers(engine, transport="control") if serves(w, task.queue or "")
     ]
     if not able:
-        return f' for {since:.0f} s: no live {transport} worker serves "{service}"'
+        fails = await fails_line(engine, task, transport)
+        return f' for {since:.0f} s: no live {transport} worker serves "{service}"{fails}'
     return f' for {since:.0f} s: all {len(able)} {transport} workers for "{service}" are busy'
+
+
+async def fails_line(engine: Engine, task: Task, transport: str) -> str:
+    """That a call which stays without a worker fails, where it does."""
+    if transport != "push":
+        return ""
+    async with engine.store.session() as session:
+        runs = await session.rows(Run, [task.run_id])
+        versions = await session.rows(Version, [run.version_id for run in runs])
+    if not any(version.dialect == POCKETFLOW for version in versions):
+        return ""
+    return f"; it fails after {engine.settings.no_worker_s:.0f} s without one"
 
 
 async def link_line(engine: Engine, task: Task, service: str, since: float) -> str:

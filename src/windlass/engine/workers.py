@@ -12,6 +12,8 @@ from windlass.model.rows import Worker
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
 
+CONNECTED = "connected"
+"""In what is kept of a worker on the link: false once its line is cut."""
 LIVE = ("online", "draining")
 """States of a worker that is there: it takes work, or only ends what it has."""
 _ID_MAX = 200

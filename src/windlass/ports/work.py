@@ -23,6 +23,10 @@ class Waiting(Protocol):
         """Ask for so many more; false if it has been answered."""
         ...
 
+    def weigh(self, load: int) -> None:
+        """Count the worker as carrying so much from now on."""
+        ...
+
     async def assignments(self) -> list[Assignment]:
         """Wait until there is at least one."""
         ...

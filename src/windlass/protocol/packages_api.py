@@ -57,3 +57,8 @@ class TagBody(Wire, frozen=True, kw_only=True):
 
 class VisibilityBody(Wire, frozen=True, kw_only=True):
     visibility: str
+
+
+class TransferBody(Wire, frozen=True, kw_only=True):
+    owner_id: str
+    """The name of a user or token."""

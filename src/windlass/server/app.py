@@ -37,9 +37,10 @@ from windlass.server.api import (
 )
 from windlass.server.auth import Auth
 from windlass.server.commands import Commands
-from windlass.server.compat.astraflow import events, listing, workflows
+from windlass.server.compat.astraflow import events, listing, unserved, workflows
 from windlass.server.compat.astraflow import workers as announcements
 from windlass.server.compat.pocketflow import routes as pocketflow
+from windlass.server.compat.pocketflow import surface
 from windlass.server.control import ControlCheck
 from windlass.server.http import WrongMethod, problem, request_id_of
 from windlass.server.link.connection import worker_link
@@ -99,6 +100,10 @@ class AppOptions(msgspec.Struct, frozen=True):
     body_bytes_max: int = 16 * 1024 * 1024
     trust: Trust = Trust()
     """Whose packages may be published here."""
+    cors_origins: tuple[str, ...] = ()
+    """Whose pages may call the PocketFlow surface; `*` is everybody's."""
+    url_tokens: bool = False
+    """Whether that surface takes tokens in addresses."""
     is_api: bool = True
     """Whether this process answers requests about anything but its health."""
     is_control: bool = True
@@ -106,6 +111,8 @@ class AppOptions(msgspec.Struct, frozen=True):
 
 
 async def no_such_path(request: Request, error: Exception) -> Response:
+    if surface.is_here(request.url.path):
+        return surface.no_such_path()
     text = f"there is nothing at {request.url.path}; see /api/v1/openapi.json"
     return problem(NotFound(text), request_id_of(request))
 
@@ -113,8 +120,22 @@ async def no_such_path(request: Request, error: Exception) -> Response:
 async def no_such_method(request: Request, error: Exception) -> Response:
     if request.method == "OPTIONS":
         return Response(status_code=204, headers=getattr(error, "headers", None))
+    if surface.is_here(request.url.path):
+        return surface.no_such_method(request.url.path)
     text = f"{request.url.path} does not take {request.method}; see /api/v1/openapi.json"
     return problem(WrongMethod(text), request_id_of(request))
+
+
+def _middleware(options: AppOptions) -> list[Middleware]:
+    if not options.is_api:
+        return []
+    found = [Middleware(WebUi)]
+    if options.cors_origins or options.url_tokens:
+        around = Middleware(
+            surface.Surface, origins=options.cors_origins, url_tokens=options.url_tokens
+        )
+        found.insert(0, around)
+    return found
 
 
 def create_app(
@@ -129,14 +150,14 @@ def create_app(
 ) -> Starlette:
     """An ASGI application; whoever runs it also keeps the engine running."""
     # A process that only runs the control plane still says how it is.
-    routes = [*NATIVE, *pocketflow.ROUTES] if options.is_api else system.HEALTH
+    routes = [*NATIVE, *unserved.ROUTES, *pocketflow.ROUTES] if options.is_api else system.HEALTH
     served: list[BaseRoute] = [serve(route) for route in routes]
     if options.is_api:
         served.append(WebSocketRoute("/ws/worker", worker_link))
     app = Starlette(
         routes=served,
         exception_handlers={404: no_such_path, 405: no_such_method},
-        middleware=[Middleware(WebUi)] if options.is_api else None,
+        middleware=_middleware(options),
     )
     app.state.engine = engine
     app.state.attempts = attempts

@@ -187,6 +187,14 @@ def number_of(text: str) -> int | None:
     return int(text) if _NUMBER.fullmatch(text) else None
 
 
+def page_limit(request: Request, default: int, most: int) -> int:
+    """How many rows a page has; asking for none is a mistake, not a page."""
+    limit = whole_number(request, "limit", default, most)
+    if limit < 1:
+        raise BadRequest("limit is at least 1")
+    return limit
+
+
 def whole_number(request: Request, name: str, default: int, most: int) -> int:
     """A number from the query string, refused rather than guessed when it is none."""
     text = request.query_params.get(name)

@@ -42,6 +42,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Publish only workflows without warnings."""
     cors_origins: tuple[str, ...] = ()
     """Whose pages may call the PocketFlow surface; `*` is everybody's."""
+    no_worker_s: float = 30.0
+    """After how long without a worker a call of a flow of PocketFlow's surface fails."""
     url_tokens: bool = False
     """Take a token in the address of the PocketFlow surface, from clients that can set no other."""
     example: bool = True

@@ -26,6 +26,7 @@ from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.loops.orphans import OrphanedTasks
 from windlass.engine.loops.outbox import Outbox
 from windlass.engine.loops.timers import Timers
+from windlass.engine.loops.unserved import UnservedCalls
 from windlass.model.rows import Worker
 from windlass.ports.store import Store
 from windlass.protocol.packages.signature import Trust
@@ -72,7 +73,11 @@ class Group:
 
 
 def settings_of(options: ServerOptions) -> Settings:
-    return Settings(lease_s=options.lease_s, strict_workflows=options.strict_workflows)
+    return Settings(
+        lease_s=options.lease_s,
+        strict_workflows=options.strict_workflows,
+        no_worker_s=options.no_worker_s,
+    )
 
 
 class System:
@@ -100,6 +105,8 @@ class System:
             login_tries=self.options.login_tries,
             push_allow=(*LOOPBACK, *self.options.push_allow),
             trust=Trust(required=self.options.require_signature, keys=self.options.trust_keys),
+            cors_origins=self.options.cors_origins,
+            url_tokens=self.options.url_tokens,
             is_api="api" in self.options.roles,
             is_control="control" in self.options.roles,
         )
@@ -128,6 +135,7 @@ class System:
         self._loop(Timers(engine))
         self._loop(Leases(engine))
         self._loop(OrphanedTasks(engine))
+        self._loop(UnservedCalls(engine))
         self._loop(Expiry(engine, self.blobs))
         self.control = Control(engine, self._local_queues(local))
         self._loop(self.control)

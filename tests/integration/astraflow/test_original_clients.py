@@ -352,3 +352,69 @@ async def test_a_published_package_nobody_has_is_sent_at_once_and_why_tells_the_
     assert asked["url"].startswith("http")
     async with httpx.AsyncClient() as anybody:  # as its own download has it: without a token
         assert (await anybody.get(asked["url"])).content[:2] == b"PK"
+
+
+# What its UI reads
+
+
+async def test_a_worker_that_closed_its_link_is_not_connected_within_a_second(
+    server: LinkServer,
+) -> None:
+    async def shown() -> Any:
+        return (await server.http.get("/api/v1/workers/original")).json()["connected"]
+
+    async with connected(Second(server)):
+        assert await shown() is True
+    async with asyncio.timeout(1):
+        while await shown():  # noqa: ASYNC110  it happens in another process
+            await asyncio.sleep(0.02)
+
+
+async def test_a_page_of_no_rows_is_refused(server: LinkServer) -> None:
+    for path in ("runs", "workflows"):
+        answer = await server.http.get(f"/api/v1/{path}", params={"limit": 0})
+        assert answer.status_code == 400, path
+
+
+async def test_failures_have_the_codes_the_documents_name(server: LinkServer) -> None:
+    failing = Second(server, status="FAILED", result={})
+    async with connected(failing):
+        run = await server.wait(await server.start(workflow([node("node-1", "echo")])))
+        assert run["error"]["code"] == "E.RUNNER.FAILURE"
+        slow = {**node("node-1", "echo"), "timeoutMs": 50}
+    async with connected(Hanging(server, "hanging")):
+        run = await server.wait(await server.start(workflow([slow])))
+    assert run["error"]["code"] == "E.TIMEOUT"
+
+
+class Hanging(Second):
+    async def work(self, dispatch: Json) -> Json:
+        await asyncio.Event().wait()
+        return {}
+
+
+async def test_what_there_is_nothing_behind_answers_501_with_a_reason(server: LinkServer) -> None:
+    for method, path in (
+        ("POST", "/workflows/demo/publish"),
+        ("GET", "/workflow-packages"),
+        ("POST", "/published-packages/gc"),
+        ("GET", "/package-vault"),
+        ("GET", "/hub/packages"),
+    ):
+        answer = await server.http.request(method, f"/api/v1{path}", json={})
+        assert answer.status_code == 501, path
+        assert answer.json()["message"], path
+    async with httpx.AsyncClient() as anybody:
+        refused = await anybody.get(f"{server.url}/api/v1/hub/packages")
+    assert refused.status_code == 401
+
+
+async def test_a_package_is_read_as_a_whole_and_handed_on(server: LinkServer) -> None:
+    files = {"file": ("tools.cwx", archive(), "application/zip")}
+    assert (await server.http.post("/api/v1/published-packages", files=files)).status_code == 201
+    at = "/api/v1/published-packages/tools"
+    known = (await server.http.get(f"{at}/registry")).json()
+    assert known["versions"] == ["1.0.0"]
+    moved = await server.http.post(f"{at}/transfer", json={"ownerId": "maria"})
+    assert moved.json()["ownerId"] == "maria"
+    assert (await server.http.get(f"{at}/registry")).json()["ownerId"] == "maria"

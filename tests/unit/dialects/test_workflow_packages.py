@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.workflows import edge, node, port, uid, workflow
-from windlass.dialects.workflow import Found, compile_workflow, resolve
+from windlass.dialects.workflow import Found, check_workflow, compile_workflow, resolve
 from windlass.model.errors import DefinitionError
 
 UI = {
@@ -122,3 +122,18 @@ def test_a_version_taken_from_a_package_must_not_be_too_low_either() -> None:
     locked = resolve(definition, Shelf(Found("2.0.0", MANIFEST)))
     with pytest.raises(DefinitionError, match=r"2\.0\.0 is below 3\.0\.0"):
         compile_workflow(definition, locked)
+
+
+def test_a_version_nobody_has_is_stood_in_for_by_one_that_meets_the_hints() -> None:
+    runtimes = {"py": {"workerHints": {"package": "kit", "minVersion": "1.5.0"}}}
+    pinned = node("a", package={"name": "kit", "version": "1.6.0"})
+    definition = workflow([pinned], runtimes=runtimes)
+    locked = resolve(definition, Shelf(Found("2.0.0", MANIFEST)))
+    graph, [warning] = check_workflow(definition, locked)
+    target = graph.nodes[uid("a")].target
+    assert target is not None
+    assert target.version == "2.0.0"
+    assert warning.path == "nodes[0].package.version"
+    del definition["runtimes"]
+    with pytest.raises(DefinitionError):
+        resolve(definition, Shelf(Found("2.0.0", MANIFEST)))

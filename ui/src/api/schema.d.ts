@@ -414,6 +414,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/published-packages/{name}/registry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is known of a package as a whole: its owner, its versions, its tags. */
+        get: operations["packages_registry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/published-packages/{name}/tags/{tag}": {
         parameters: {
             query?: never;
@@ -427,6 +444,23 @@ export interface paths {
         post?: never;
         /** Forget a tag. */
         delete: operations["packages_drop_tag"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/published-packages/{name}/transfer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Hand a package to another owner; from then on only they and admins change it. */
+        post: operations["packages_transfer"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2135,6 +2169,10 @@ export interface components {
             role: string;
             workers: string;
         };
+        /** TransferBody */
+        TransferBody: {
+            ownerId: string;
+        };
         /**
          * UploadBody
          * @description A file that will come in parts.
@@ -3200,6 +3238,37 @@ export interface operations {
             };
         };
     };
+    packages_registry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackageSummary"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     packages_set_tag: {
         parameters: {
             query?: never;
@@ -3247,6 +3316,41 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackageSummary"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    packages_transfer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TransferBody"];
+            };
+        };
         responses: {
             /** @description Done */
             200: {

@@ -11,7 +11,7 @@ DEPTH_MAX = 32
 """Operators inside operators: no person writes more, and evaluation recurses this deep."""
 
 _NEVER = Expr("or")
-"""Stands in for a condition with a problem; it never gets to run."""
+"""A condition that never holds; it also stands in for one with a problem."""
 
 _EXAMPLE = 'a condition looks like {"eq": ["$params.path", "B"]}'
 
@@ -81,11 +81,12 @@ def _operation(value: dict[str, object], where: str, problems: Problems, depth: 
 
 
 def _comparison(op: str, given: object, where: str, problems: Problems) -> Expr:
+    """Two values compared. With more or fewer of them the condition does not hold, as the dialect
+    has always had it; flows that rely on it are not refused."""
     if not is_list(given):
         problems.wrong_type(where, given, "a list of two values")
         return _NEVER
     if len(given) != 2:
-        problems.add(where, f'"{op}" compares two values, {len(given)} are given')
         return _NEVER
     left, right = (_operand(item, under(where, i), problems) for i, item in enumerate(given))
     return Expr(op, (left, right))

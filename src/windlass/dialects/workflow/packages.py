@@ -57,6 +57,9 @@ def take(source: Source, catalog: Catalog, problems: Problems) -> Json:
             continue
         least = source.least(package.name)
         found = catalog.find(package.name, package.version or None, least or None)
+        if found is None and package.version and least:
+            # Nobody has the one it names; its hints say which others will do.
+            found = catalog.find(package.name, None, least)
         if found is None:
             version = package.version or (f"{least} or later" if least else "any version")
             reason = f'package "{package.name:.60}" ({version}) is not known'
@@ -119,8 +122,11 @@ def _filled(entry: Entry, known: Json, problems: Problems) -> Entry:
     kept = known.get(lock_key(package, entry.type)) if package is not None else None
     if package is None or not is_object(kept):
         return entry
-    version = kept.get("version")
-    package = replace(package, version=package.version or str(version or ""))
+    version = str(kept.get("version") or "")
+    if package.version and version not in ("", package.version):
+        reason = f"{package.version} is not there; {version} meets minVersion and is taken instead"
+        problems.warn(under(package.where, "version"), reason)
+    package = replace(package, version=version or package.version)
     ui = read_ports(kept.get("ui"), under(package.where, "ui"), problems)
     return replace(
         entry,

@@ -69,12 +69,22 @@ class Runner:
         self._execute = execute
         self._queues = tuple(execute)
         self._free = slots
-        self.load = 0
-        """What the worker last said it carries, from wherever."""
+        self._load = 0
         self._retired = False
         self._takers: set[asyncio.Task[None]] = set()
         self._waiting: Waiting | None = None
         self._running: dict[str, asyncio.Task[None]] = {}
+
+    @property
+    def load(self) -> int:
+        """What the worker last said it carries, from wherever."""
+        return self._load
+
+    @load.setter
+    def load(self, load: int) -> None:
+        self._load = load
+        if self._waiting is not None:
+            self._waiting.weigh(load)
 
     async def run(self) -> None:
         """Claim and execute until cancelled, or until retired and done."""

@@ -175,7 +175,8 @@ def worker_view(engine: Engine, row: Worker, held: int) -> WorkerView:
 
 
 def is_connected(row: Worker, state: str) -> bool:
-    return row.transport == "link" and state in workers.LIVE
+    there = row.transport == "link" and state in workers.LIVE
+    return there and workers.meta_of(row).get(workers.CONNECTED) is not False
 
 
 def is_registered(state: str) -> bool:

@@ -21,6 +21,7 @@ from windlass.protocol.packages_api import (
     PublishedPackage,
     StatusBody,
     TagBody,
+    TransferBody,
     VisibilityBody,
 )
 from windlass.server.api.flows import engine_of, like
@@ -179,6 +180,21 @@ async def get_package(request: Request) -> Response:
     return reply(view)
 
 
+async def registry(request: Request) -> Response:
+    """What is known of a package as a whole: its owner, its versions, its tags."""
+    row = await readable(request, request.path_params["name"])
+    return reply(await summary(request, row))
+
+
+async def transfer(request: Request) -> Response:
+    """Hand a package to another owner; from then on only they and admins change it."""
+    body = await read_json(request, TransferBody)
+    name = (await own_package(request)).name
+    noted = line(request, "package.transfer", "package", name, owner=body.owner_id)
+    row = await packages.set_owner(engine_of(request), name, body.owner_id, noted)
+    return reply(await summary(request, row))
+
+
 async def archive(request: Request) -> Response:
     """The archive itself."""
     engine = engine_of(request)
@@ -244,6 +260,8 @@ ROUTES = [
     Route("GET", _AT, list_packages, gives=PackageList, query=("q", "limit", "cursor")),
     Route("POST", _AT, publish, "operator", None, PublishedPackage, 201),
     Route("GET", _ONE, get_package, gives=PackageDetail, query=("version",)),
+    Route("GET", f"{_ONE}/registry", registry, gives=PackageSummary),
+    Route("POST", f"{_ONE}/transfer", transfer, "operator", TransferBody, PackageSummary),
     Route("GET", f"{_ONE}/archive", archive, query=("version",), signed=True),
     Route(
         "PATCH", _ONE + "/versions/{version}", set_status, "operator", StatusBody, PublishedPackage

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from windlass.engine import catalog, workers
 from windlass.engine.attempts import Attempts
@@ -273,6 +274,21 @@ class LinkPlane:
             await workers.leave(self.engine, session.worker_id)
         session.given_up = True
         if session.wake is not None:
+            # It came back while that was written.
+            await self.note(session)
+
+    async def note_cut(self, session: Session) -> None:
+        """Show at once that a worker's line is cut. What it holds is its own for a while."""
+
+        def cut(worker: Worker) -> Worker | None:
+            meta = workers.meta_of(worker)
+            if session.connected or meta.get("sessionId") != session.id:
+                return None
+            text = msgspec.json.encode({**meta, workers.CONNECTED: False}).decode()
+            return replace(worker, meta=text)
+
+        done = await self.engine.update(Worker, session.worker_id, cut)
+        if done is not None and session.wake is not None:
             # It came back while that was written.
             await self.note(session)
 

@@ -101,6 +101,21 @@ def queued_runs(db: MemoryDatabase, queues: Sequence[str], count_max: int) -> Fo
     return [{"run_id": run_id} for run_id in list(runs)[:count_max]]
 
 
+def unserved_tasks(
+    db: MemoryDatabase, queues: Sequence[str], before: int, dialect: str, count_max: int
+) -> Found:
+    runs, versions = db.table(Run), db.table(Version)
+    found = [
+        task
+        for queue in queues
+        for task in db.queued(queue)
+        if (task.ready_at or 0) <= before
+        and versions[runs[task.run_id].version_id].dialect == dialect
+    ]
+    found.sort(key=lambda task: task.ready_at or 0)
+    return [{"id": task.id} for task in found[:count_max]]
+
+
 def held_by(db: MemoryDatabase, worker_id: str) -> Found:
     held = sorted(
         (a for a in db.live_attempts if a.worker_id == worker_id), key=lambda a: a.claimed_at
@@ -127,6 +142,7 @@ QUERIES: dict[str, Callable[..., Found]] = {
         find_target,
         queue_names,
         queued_runs,
+        unserved_tasks,
         held_by,
     )
 }

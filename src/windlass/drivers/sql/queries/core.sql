@@ -104,6 +104,14 @@ select queue from names where queue is not null;
 -- Runs with ready tasks in some queues.
 select distinct run_id from tasks where state = 'queued' and queue = any(:queues) limit :count_max;
 
+-- name: unserved_tasks
+-- Tasks of one dialect's flows that have waited in some queues for long enough.
+select id from tasks
+ where state = 'queued' and queue = any(:queues) and ready_at <= :before
+   and exists (select 1 from runs r join versions v on v.id = r.version_id
+                where r.id = tasks.run_id and v.dialect = :dialect)
+ order by ready_at limit :count_max;
+
 -- name: held_by
 -- Live attempts of a worker: few are live at once, and a worker comes back seldom, so they are
 -- looked through rather than indexed, which every attempt would pay for.

@@ -19,11 +19,12 @@ from windlass.server.compat.astraflow.views import (
     tags_of,
 )
 from windlass.server.compat.astraflow.workflows import definition_reply
-from windlass.server.http import reply, wants_native, whole_number
+from windlass.server.http import page_limit, reply, wants_native, whole_number
 from windlass.server.paging import fetch_filtered
 from windlass.server.routes import Route
 
 PAGE_MAX = 200
+PAGE_SIZE = 50
 _ARTIFACTS_MAX = 100_000
 
 
@@ -45,6 +46,7 @@ def wants_list(request: Request) -> bool:
 async def list_runs(request: Request) -> Response:
     """Runs, oldest first, by `status` and `clientId`. Those of flows have no definition's hash."""
     query = request.query_params
+    page_limit(request, PAGE_SIZE, PAGE_MAX)
     where: list[Cond] = []
     if status := query.get("status"):
         states = tuple(str(state) for state, name in RUN_STATUS.items() if name == status)
@@ -86,7 +88,7 @@ async def list_artifacts(request: Request) -> Response:
     made = await artifacts_of(engine, run, await attempts_of(engine, run))
     rows = [row for row in made if not kind or row.type == kind]
     rows.sort(key=lambda row: (row.created_at, row.attempt_id, row.resource_id))
-    limit = max(1, whole_number(request, "limit", 50, PAGE_MAX))
+    limit = page_limit(request, PAGE_SIZE, PAGE_MAX)
     start = whole_number(request, "cursor", 0, _ARTIFACTS_MAX)
     items = [artifact_view(row) for row in rows[start : start + limit]]
     next_ = str(start + limit) if len(rows) > start + limit else None

@@ -11,6 +11,7 @@ from windlass.model.rows import Artifact, Attempt, Json, Run, Task, read_failure
 from windlass.model.states import AttemptState, RunState, TaskState
 from windlass.model.times import iso
 from windlass.protocol.exchange import Wire
+from windlass.protocol.link import codes
 from windlass.protocol.link.server import ACK_DEADLINE_S
 from windlass.server.link.feedback import Progress
 from windlass.server.link.held import dispatch_id
@@ -36,6 +37,15 @@ NODE_STATUS = {
     TaskState.CANCELLED: "cancelled",
     TaskState.SUPERSEDED: "cancelled",
 }
+
+
+ERROR_CODES = {
+    "timeout": codes.TIMEOUT,
+    "lost": codes.DISPATCH_UNAVAILABLE,
+    "unreachable": codes.DISPATCH_UNAVAILABLE,
+    "cancelled": codes.RUNNER_CANCELLED,
+}
+"""By kind of failure, for those whose worker gave no code; the rest is the runner's."""
 
 
 class RunRef(Wire, frozen=True, kw_only=True):
@@ -231,7 +241,7 @@ def error_of(text: Json | None) -> ResultError | None:
     if failure is None:
         return None
     details: dict[str, Any] | None = {"nodeId": failure.node} if failure.node else None
-    code = failure.code or f"E.{failure.kind.upper()}"
+    code = failure.code or ERROR_CODES.get(failure.kind, codes.RUNNER_FAILURE)
     return ResultError(code=code, message=failure.message, details=details)
 
 

@@ -18,7 +18,7 @@ from windlass.ports.blobs import Blobs
 from windlass.protocol.exchange import Wire
 from windlass.server.api.flows import engine_of, like
 from windlass.server.audit import note
-from windlass.server.http import parse_json, read_body, read_json, reply, whole_number
+from windlass.server.http import page_limit, parse_json, read_body, read_json, reply
 from windlass.server.routes import Route
 
 PAGE_MAX = 200
@@ -60,7 +60,7 @@ async def keep(request: Request) -> Response:
 
 async def list_workflows(request: Request) -> Response:
     """Workflows by id, each as it was kept last; `q` is text in the name."""
-    limit = max(1, whole_number(request, "limit", 50, PAGE_MAX))
+    limit = page_limit(request, 50, PAGE_MAX)
     text = request.query_params.get("q")
     found = await library.list_workflows(
         engine_of(request),

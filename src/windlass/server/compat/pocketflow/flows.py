@@ -9,7 +9,7 @@ from starlette.responses import Response
 from windlass.dialects.flow import compile_flow, read_definition
 from windlass.engine import flows
 from windlass.engine.compiling import compiled
-from windlass.model.errors import BadRequest, NotFound
+from windlass.model.errors import BadRequest, DefinitionError, NotFound
 from windlass.model.rows import Flow, Version
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
@@ -27,7 +27,7 @@ from windlass.server.http import check_depth, reply, whole_number
 def paging(request: Request) -> tuple[int, int]:
     """Page number and size, as this surface counts them."""
     page = whole_number(request, "page", 1, 1_000_000) or 1
-    size = whole_number(request, "page_size", 10, 200) or 10
+    size = whole_number(request, "page_size", 10, 500) or 10
     return page, size
 
 
@@ -72,15 +72,20 @@ async def create_version(request: Request) -> Response:
         where = [Cond("flow_id", "=", flow_id)]
         newest = await engine.store.page(Version, where, order="number", descending=True, limit=1)
         number = newest[0].number + 1 if newest else 1
-    status = text_field(fields, "Status") or "published"
-    version = await flows.add_version(engine, found[0], number, flows.encode(definition), status)
+    status = text_field(fields, "Status")
+    version = await flows.add_version(
+        engine, found[0], number, flows.encode(definition), status, flows.POCKETFLOW
+    )
     return reply({"id": f"ver-{version.id}"})
 
 
 def definition_of(fields: dict[str, Any]) -> object:
     yaml = text_field(fields, "DefinitionYAML")
     if yaml:
-        return read_definition(yaml, yaml=True)
+        try:
+            return read_definition(yaml, yaml=True)
+        except DefinitionError as error:
+            raise BadRequest(f"invalid yaml: {error}") from error
     given = fields.get("definitionjson")
     if is_object(given):
         return given

@@ -2,10 +2,18 @@
 
 from typing import Any
 
+import msgspec
+
 from windlass.engine.engine import Engine
-from windlass.model.rows import Attempt, Run, Task, read_failure
-from windlass.model.states import TASK_ENDED, AttemptState, TaskState
+from windlass.model.rows import Attempt, Run, Task, Version, read_failure
+from windlass.model.states import ATTEMPT_LIVE, TASK_ENDED, AttemptState, TaskState
 from windlass.ports.store import Cond
+from windlass.server.compat.pocketflow.definitions import (
+    Json,
+    node_at,
+    prep_json,
+    script_command,
+)
 from windlass.server.compat.pocketflow.names import seconds
 
 _ROWS_MAX = 10_000
@@ -13,7 +21,6 @@ _ATTEMPT_STATUS = {
     AttemptState.CLAIMED: "running",
     AttemptState.RUNNING: "running",
     AttemptState.SUCCEEDED: "ok",
-    AttemptState.CANCELLED: "canceled",
 }
 _TASK_STATUS = {
     TaskState.SUCCEEDED: "ok",
@@ -21,6 +28,8 @@ _TASK_STATUS = {
     TaskState.SUPERSEDED: "canceled",
     TaskState.QUEUED: "queued",
 }
+_LAST = float("inf")
+"""What a node says of itself comes after what happened inside it in the same moment."""
 _SUB_STATUS = {"parallel": "branch_complete", "foreach": "item_complete"}
 
 
@@ -32,16 +41,30 @@ async def node_runs(engine: Engine, run: Run) -> list[dict[str, Any]]:
     for row in await engine.store.page(Attempt, below, limit=_ROWS_MAX):
         attempts.setdefault(row.task_id, []).append(row)
     kinds = {task.id: task.kind for task in tasks}
-    lines: list[tuple[int, int, dict[str, Any]]] = []
-    for task in sorted(tasks, key=lambda row: (row.made_seq, row.step, row.idx)):
-        place = where(task, kinds)
-        for attempt in sorted(attempts.get(task.id, ()), key=lambda row: row.number):
-            lines.append((attempt.claimed_at, len(lines), attempt_line(task, attempt, place)))
+    async with engine.store.session() as session:
+        versions = await session.rows(Version, [run.version_id])
+    definition: object = msgspec.json.decode(versions[0].source) if versions else {}
+    by_id = {task.id: task for task in tasks}
+    lines: list[tuple[int, tuple[float, ...], dict[str, Any]]] = []
+    for task in tasks:
+        order = steps_to(task, by_id)
+        node = node_at(definition, task.node)
+        place = where(task, kinds) | {"prep_json": prepared(task, kinds, node)}
+        for attempt in attempts.get(task.id, ()):
+            line = attempt_line(task, attempt, place) | executor(task, attempt, node)
+            lines.append((attempt.claimed_at, (*order, attempt.number), line))
         if task.kind == "call" and task.state is TaskState.QUEUED:
-            lines.append((task.ready_at or 0, len(lines), task_line(task, place)))
+            lines.append((task.ready_at or 0, (*order, _LAST), task_line(task, place)))
         elif task.kind not in ("call", "subflow") and task.state in TASK_ENDED:
-            lines.append((task.finished_at or 0, len(lines), task_line(task, place)))
+            lines.append((task.finished_at or 0, (*order, _LAST), task_line(task, place)))
     return [line for _, _, line in sorted(lines, key=lambda item: item[:2])]
+
+
+def steps_to(task: Task, by_id: dict[str, Task]) -> tuple[float, ...]:
+    """Where a task stands among those of the same moment: step by step from the top."""
+    around = by_id.get(task.scope)
+    above = () if around is None else steps_to(around, by_id)
+    return (*above, task.step, task.idx)
 
 
 def where(task: Task, kinds: dict[str, str]) -> dict[str, str]:
@@ -57,37 +80,42 @@ def where(task: Task, kinds: dict[str, str]) -> dict[str, str]:
 def attempt_line(task: Task, attempt: Attempt, place: dict[str, str]) -> dict[str, Any]:
     failure = read_failure(attempt.error)
     accepted = attempt.state is AttemptState.SUCCEEDED and attempt.number == task.attempts
+    newest = attempt.number == task.attempts
+    cancelled = attempt.state is AttemptState.CANCELLED or (
+        # However its worker took it, it ended because somebody asked for that.
+        newest and task.state is TaskState.CANCELLED and attempt.state not in ATTEMPT_LIVE
+    )
+    action = task.action if accepted else ""
     return {
         "id": f"run-{attempt.id}",
         "task_id": f"task-{task.run_id}",
         **place,
         "attempt_no": attempt.number,
-        "status": _ATTEMPT_STATUS.get(attempt.state, "error"),
-        "prep_json": prep(task),
+        "status": "canceled" if cancelled else _ATTEMPT_STATUS.get(attempt.state, "error"),
         "exec_input_json": task.input or "null",
         "exec_output_json": (task.output or "{}") if accepted else "{}",
         "error_text": failure.message if failure is not None else "",
-        "action": task.action if accepted else "",
+        "action": "canceled" if cancelled else action,
         "started_at": seconds(attempt.claimed_at),
         "finished_at": seconds(attempt.finished_at),
-        "worker_id": attempt.worker_id,
-        "worker_url": attempt.worker_url,
         "log_path": "",
     }
 
 
 def task_line(task: Task, place: dict[str, str]) -> dict[str, Any]:
     failure = read_failure(task.error)
+    error = failure.message if failure is not None else ""
+    if failure is not None and failure.kind == "timeout":
+        error = "timeout"
     return {
         "id": f"run-{task.id}",
         "task_id": f"task-{task.run_id}",
         **place,
         "attempt_no": task.attempts + 1,
         "status": _TASK_STATUS.get(task.state, "error"),
-        "prep_json": prep(task),
         "exec_input_json": task.input or "null",
         "exec_output_json": task.output or "{}",
-        "error_text": failure.message if failure is not None else "",
+        "error_text": error,
         "action": task.action,
         "started_at": seconds(task.started_at or task.created_at),
         "finished_at": seconds(task.finished_at),
@@ -97,5 +125,18 @@ def task_line(task: Task, place: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def prep(task: Task) -> str:
-    return f'{{"branch":{task.idx}}}' if task.idx >= 0 else "{}"
+def prepared(task: Task, kinds: dict[str, str], node: Json) -> str:
+    """What a line says its node read."""
+    inside = task.node.rpartition("/")[2] if kinds.get(task.scope) == "subflow" else ""
+    return prep_json(node, task.kind, branch=task.idx if task.idx >= 0 else None, sub=inside)
+
+
+def executor(task: Task, attempt: Attempt, node: Json) -> dict[str, str]:
+    """Who executed an attempt: a worker, or this server by one of its own means."""
+    transport, _, service = attempt.queue.partition(":")
+    if transport == "local":
+        return {"worker_id": f"local-func:{service}", "worker_url": "local"}
+    if transport == "script":
+        command = script_command(node, task.idx)
+        return {"worker_id": f"local-script:{command}", "worker_url": "local"}
+    return {"worker_id": attempt.worker_id, "worker_url": attempt.worker_url}

@@ -1,5 +1,6 @@
 """Runs, which this surface calls tasks."""
 
+import contextlib
 from typing import Any
 
 import msgspec
@@ -8,7 +9,7 @@ from starlette.responses import Response
 
 from windlass.engine import flows, runs
 from windlass.engine.engine import Engine
-from windlass.model.errors import BadRequest, NotFound
+from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Attempt, Run
 from windlass.model.states import RunState
 from windlass.ports.store import Cond
@@ -35,11 +36,15 @@ async def create(request: Request) -> Response:
     fields = await read_fields(request)
     engine = engine_of(request)
     flow_id = bare(text_field(fields, "FlowID", required=True), "flow")
-    target = await flows.find_target(engine, flow_id, max(0, number_field(fields, "Version")))
+    number = max(0, number_field(fields, "Version"))
+    target = await flows.find_target(engine, flow_id, number)
+    params = params_text(fields.get("paramsjson"))
     started = await runs.start_run(
         engine,
         target,
-        params_text(fields.get("paramsjson")),
+        params,
+        # What was asked for, which a version published in between does not change.
+        request=f"{flow_id}\n{number}\n{params}",
         key=request.headers.get("idempotency-key") or text_field(fields, "request_id"),
     )
     return reply({"id": f"task-{started.run.id}"})
@@ -143,7 +148,8 @@ async def logs(request: Request) -> Response:
 
 
 async def signal(request: Request) -> Response:
-    """Set a shared key from outside; waits for it go on."""
+    """Set a shared key from outside; waits for it go on. Nothing comes of it once the run has
+    ended, which is no mistake of whoever sends it."""
     fields = await read_fields(request)
     task_id, key = text_field(fields, "task_id"), text_field(fields, "key")
     if not task_id or not key:
@@ -151,5 +157,6 @@ async def signal(request: Request) -> Response:
     engine = engine_of(request)
     run = await runs.get_run(engine, bare(task_id, "task"))
     value = msgspec.json.encode(fields.get("value")).decode()
-    await runs.signal(engine, run.id, key, value)
+    with contextlib.suppress(Conflict):
+        await runs.signal(engine, run.id, key, value)
     return reply(OK)

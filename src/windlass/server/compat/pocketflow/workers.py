@@ -28,7 +28,7 @@ from windlass.server.routes import who
 _TRANSPORTS = {"": "push", "http": "push", "async": "pull", "local": "local"}
 _SINCE = "since"
 """In what is kept of a worker: when the process that is there now registered."""
-_TYPES = {"push": "http", "pull": "async"}
+_TYPES = {"push": "http", "pull": "async", "control": "local"}
 _Cap = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 
@@ -72,27 +72,29 @@ async def heartbeat(request: Request) -> Response:
     fields = await read_fields(request)
     if astraflow.is_heartbeat(fields):
         return await astraflow.beat(request, fields)
+    engine = engine_of(request)
     worker_id = who(request).check_worker(text_field(fields, "ID", required=True))
-    if not await workers.heartbeat(engine_of(request), worker_id, number_field(fields, "Load")):
+    load = max(0, number_field(fields, "Load"))
+    known = await workers.get_worker(engine, worker_id)
+    if known is None or not await workers.heartbeat(engine, worker_id, load):
         raise NotFound(f'unknown worker "{worker_id}"; register again')
-    await keep_leases(request, worker_id)
+    if known.transport == "push" and known.load != load:
+        request.app.state.workers_changed()
+    elif known.transport == "pull":
+        await keep_leases(request, known)
     return reply(OK)
 
 
-async def keep_leases(request: Request, worker_id: str) -> None:
+async def keep_leases(request: Request, worker: Worker) -> None:
     """A pull worker's sign of life is for what it holds too: this surface's own workers send no
     other. What it claimed before it registered last belonged to a process that is gone."""
-    engine = engine_of(request)
-    worker = await workers.get_worker(engine, worker_id)
-    if worker is None or worker.transport != "pull":
-        return
     since = workers.meta_of(worker).get(_SINCE, 0)
-    rows = await engine.store.query("held_by", worker_id=worker_id)
+    rows = await engine_of(request).store.query("held_by", worker_id=worker.id)
     held = [
         row["id"] for row in rows if row["queue"].startswith("pull:") and row["claimed_at"] >= since
     ]
     if held:
-        await attempts_of(request).renew(held, worker_id)
+        await attempts_of(request).renew(held, worker.id)
 
 
 async def list_workers(request: Request) -> Response:
@@ -100,9 +102,8 @@ async def list_workers(request: Request) -> Response:
     engine = engine_of(request)
     found = await workers.live_workers(engine, ttl_s=ttl(request))
     service = request.query_params.get("service", "")
-    return reply(
-        [worker_json(engine, row) for row in found if not service or workers.serves(row, service)]
-    )
+    rows = [worker_json(engine, row) for row in found]
+    return reply([row for row in rows if not service or service in row["services"]])
 
 
 def ttl(request: Request) -> float:
@@ -126,12 +127,18 @@ async def allocate(request: Request) -> Response:
 
 def worker_json(engine: Engine, row: Worker) -> dict[str, Any]:
     online = workers.state_of(engine, row) == "online"
+    own = row.transport == "control"
     return {
         "id": row.id,
-        "url": row.url,
-        "services": msgspec.json.decode(row.services),
+        "url": "local" if own else row.url,
+        "services": functions_of(row) if own else workers.services_of(row),
         "load": row.load,
         "last_heartbeat": seconds(row.seen_at),
         "status": "online" if online else "offline",
         "type": _TYPES.get(row.transport, row.transport),
     }
+
+
+def functions_of(row: Worker) -> list[str]:
+    """The functions a server calls itself."""
+    return [name.removeprefix("local:") for name in workers.services_of(row) if "local:" in name]
