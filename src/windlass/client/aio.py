@@ -2,35 +2,40 @@
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
-from typing import Any, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import anyio
 import httpx
 
 from windlass.client import calls, scripts, wire
-from windlass.client.methods import AsyncMethod, AsyncRunMethod
+from windlass.client.methods import AsyncMethod, AsyncRunMethod, Becomes
 from windlass.client.requests import Call, Pause, Script, Work
 from windlass.client.settings import resolve
 from windlass.client.shapes import EventInfo, RunInfo
 from windlass.client.sse import Follow
+from windlass.client.tls import tls_context
 from windlass.model.errors import WindlassError
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Begins(Generic[P]):
+class _Begins(Becomes, Generic[P]):
     """A client method that starts a run and answers with its handle."""
 
-    def __init__(self, build: Callable[P, Work[RunInfo]]) -> None:
-        self._build = build
-        self.__doc__ = build.__doc__
+    if TYPE_CHECKING:
 
-    def __get__(
-        self, client: "AsyncClient", owner: type
-    ) -> "Callable[P, Coroutine[Any, Any, AsyncRun]]":
-        async def method(*args: P.args, **kwargs: P.kwargs) -> AsyncRun:
-            return AsyncRun(client, await client.perform(self._build(*args, **kwargs)))
+        def __init__(self, build: Callable[P, Work[RunInfo]]) -> None: ...
+
+        def __get__(
+            self, client: "AsyncClient", owner: type
+        ) -> "Callable[P, Coroutine[Any, Any, AsyncRun]]": ...
+
+    def _function(self) -> Callable[..., Any]:
+        build = self._build
+
+        async def method(self: "AsyncClient", *args: Any, **kwargs: Any) -> "AsyncRun":
+            return AsyncRun(self, await self.perform(build(*args, **kwargs)))
 
         return method
 
@@ -39,15 +44,22 @@ class AsyncClient:
     """Talks to a server; `async with AsyncClient() as client:` closes its connections."""
 
     def __init__(
-        self, url: str = "", token: str = "", *, transport: httpx.AsyncBaseTransport | None = None
+        self,
+        url: str = "",
+        token: str = "",
+        *,
+        tls_ca: str = "",
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        settings = resolve(url, token)
+        """`tls_ca` is a file with the authority that signed the server's certificate."""
+        settings = resolve(url, token, tls_ca=tls_ca)
         self.url = settings.url
         self._http = httpx.AsyncClient(
             base_url=settings.url,
             headers=wire.headers_for(settings),
             transport=transport,
             trust_env=wire.may_use_proxy(settings),
+            verify=tls_context(settings.url, settings.tls_ca) or True,
         )
 
     publish = AsyncMethod(calls.publish)
