@@ -4,7 +4,7 @@ A row type already says what a table's columns are; spelling the same list out i
 for twelve tables and two databases would be a hundred places to forget one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,7 +16,7 @@ _OPS = frozenset({"=", "!=", "<", "<=", ">", ">=", "like"})
 
 
 def select(table: type[Row], *, heavy: bool = True) -> str:
-    light = {} if heavy else table.HEAVY
+    light: Mapping[str, str] = {} if heavy else table.HEAVY
     shown = (f"{light[name]} as {name}" if name in light else name for name in columns(table))
     return f"select {', '.join(shown)} from {table.TABLE}"
 
