@@ -1,5 +1,6 @@
 """What a step calls and with what, in the words of the definition."""
 
+import difflib
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict
 
@@ -17,8 +18,8 @@ class Spec(dict[str, Any]):
 class Options(TypedDict, total=False):
     """What every step may say; what it leaves out has the definition's defaults."""
 
-    input: str | Mapping[str, Any]
-    """A reference (`$params.x`, `$shared.y`), or an object of references and values."""
+    input: str | Mapping[str, Any] | list[Any]
+    """A reference (`$params.x`, `$shared.y`), an object of references and values, or a list."""
     output: str | Mapping[str, str]
     """The shared key the result goes to, or shared keys and the fields they get."""
     params: Mapping[str, Any]
@@ -55,6 +56,10 @@ def service_name(service: Service) -> str:
 
 def target(service: Service, transport: Transport) -> dict[str, Any]:
     """The fields that say what is called."""
+    if transport not in _EXEC_TYPES:
+        close = difflib.get_close_matches(transport, _EXEC_TYPES, n=1)
+        hint = f'did you mean "{close[0]}"?' if close else f"there are {', '.join(_EXEC_TYPES)}"
+        raise ValueError(f'no transport "{transport}"; {hint}')
     field = "func" if transport == "local" else "service"
     return {field: service_name(service), "exec_type": _EXEC_TYPES[transport]}
 
@@ -62,7 +67,7 @@ def target(service: Service, transport: Transport) -> dict[str, Any]:
 def branch(
     service: Service,
     *,
-    transport: Transport = "http",
+    transport: Transport = "queue",
     params: Mapping[str, Any] | None = None,
     timeout_ms: int | None = None,
     retries: int | None = None,
@@ -88,8 +93,10 @@ def fields_of(options: Options) -> dict[str, Any]:
         fields["params"] = dict(options["params"])
     if "input" in options:
         given = options["input"]
-        key = {"input_key": given} if isinstance(given, str) else {"input_map": dict(given)}
-        fields["prep"] = key
+        if isinstance(given, Mapping):
+            fields["prep"] = {"input_map": dict(given)}
+        else:
+            fields["prep"] = {"input_key": given}
     post = _post(options)
     if post:
         fields["post"] = post

@@ -1,7 +1,7 @@
 """A flow in the making: steps are added one by one and joined by arrows."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, Unpack
@@ -18,6 +18,7 @@ from windlass.authoring.calls import (
 from windlass.authoring.conditions import Condition
 from windlass.authoring.params import Params, params_schema
 from windlass.authoring.steps import End, Step
+from windlass.dialects.flow import compile_flow
 from windlass.model.errors import DefinitionError, Problem
 
 Mode = Literal["sequential", "concurrent"]
@@ -62,10 +63,11 @@ class Flow:
         key: str,
         service: Service,
         *,
-        transport: Transport = "http",
+        transport: Transport = "queue",
         **options: Unpack[Options],
     ) -> Step:
-        """Call a service: over HTTP, from a queue, or a function inside the server."""
+        """Call a service: of a worker that pulls (`queue`) or is called (`http`), or a function
+        inside the server (`local`)."""
         return self._add(key, "executor", target(service, transport), options)
 
     def script(self, key: str, script: Mapping[str, Any], **options: Unpack[Options]) -> Step:
@@ -108,19 +110,22 @@ class Flow:
         key: str,
         service: Service,
         *,
-        over: str,
-        transport: Transport = "http",
+        over: str | Sequence[Any],
+        transport: Transport = "queue",
         mode: Mode = "concurrent",
         max_parallel: int = 0,
         on_error: OnError | None = None,
         overrides: Mapping[int, Spec] | None = None,
         **options: Unpack[Options],
     ) -> Step:
-        """Call a service once for each item of a list; the result is the list of results."""
+        """Call a service once for each item of a list; the result is the list of results.
+
+        `over` is the list itself, or a reference to one.
+        """
         fields = {**target(service, transport), **_fan_out(mode, max_parallel, on_error)}
         if overrides:
             fields["foreach_execs"] = [{"index": i, **spec} for i, spec in overrides.items()]
-        options["input"] = over
+        options["input"] = over if isinstance(over, str) else list(over)
         return self._add(key, "foreach", fields, options)
 
     def subflow(
@@ -192,7 +197,8 @@ class Flow:
         self._start = step.key
 
     def compile(self) -> dict[str, Any]:
-        """The definition as plain JSON values; raises DefinitionError with every problem."""
+        """The definition as plain JSON values; raises DefinitionError with every problem, also
+        those the server would find."""
         problems = list(self._problems)
         if not self._nodes:
             problems.append(Problem("nodes", "the flow has no steps", "add one with f.step(…)"))
@@ -210,6 +216,7 @@ class Flow:
         if self._params is not None:
             definition["params"] = self._params
         copied: dict[str, Any] = json.loads(json.dumps(definition))
+        compile_flow(copied)
         return copied
 
     def save(self, path: str | Path) -> None:

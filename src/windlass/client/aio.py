@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
-from typing import Any, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import anyio
 import httpx
 
 from windlass.client import calls, scripts, wire
-from windlass.client.methods import AsyncMethod, AsyncRunMethod
+from windlass.client.methods import AsyncMethod, AsyncRunMethod, Becomes
 from windlass.client.requests import Call, Pause, Script, Work
 from windlass.client.settings import resolve
 from windlass.client.shapes import EventInfo, RunInfo
@@ -19,18 +19,22 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Begins(Generic[P]):
+class _Begins(Becomes, Generic[P]):
     """A client method that starts a run and answers with its handle."""
 
-    def __init__(self, build: Callable[P, Work[RunInfo]]) -> None:
-        self._build = build
-        self.__doc__ = build.__doc__
+    if TYPE_CHECKING:
 
-    def __get__(
-        self, client: "AsyncClient", owner: type
-    ) -> "Callable[P, Coroutine[Any, Any, AsyncRun]]":
-        async def method(*args: P.args, **kwargs: P.kwargs) -> AsyncRun:
-            return AsyncRun(client, await client.perform(self._build(*args, **kwargs)))
+        def __init__(self, build: Callable[P, Work[RunInfo]]) -> None: ...
+
+        def __get__(
+            self, client: "AsyncClient", owner: type
+        ) -> "Callable[P, Coroutine[Any, Any, AsyncRun]]": ...
+
+    def _function(self) -> Callable[..., Any]:
+        build = self._build
+
+        async def method(self: "AsyncClient", *args: Any, **kwargs: Any) -> "AsyncRun":
+            return AsyncRun(self, await self.perform(build(*args, **kwargs)))
 
         return method
 

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import httpx
 
 from windlass.client import calls, scripts, wire
-from windlass.client.methods import Method, RunMethod
+from windlass.client.methods import Becomes, Method, RunMethod
 from windlass.client.requests import Call, Pause, Script, Work
 from windlass.client.settings import resolve
 from windlass.client.shapes import EventInfo, RunInfo
@@ -19,16 +19,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Begins(Generic[P]):
+class _Begins(Becomes, Generic[P]):
     """A client method that starts a run and answers with its handle."""
 
-    def __init__(self, build: Callable[P, Work[RunInfo]]) -> None:
-        self._build = build
-        self.__doc__ = build.__doc__
+    if TYPE_CHECKING:
 
-    def __get__(self, client: "Client", owner: type) -> "Callable[P, Run]":
-        def method(*args: P.args, **kwargs: P.kwargs) -> Run:
-            return Run(client, client.perform(self._build(*args, **kwargs)))
+        def __init__(self, build: Callable[P, Work[RunInfo]]) -> None: ...
+
+        def __get__(self, client: "Client", owner: type) -> "Callable[P, Run]": ...
+
+    def _function(self) -> Callable[..., Any]:
+        build = self._build
+
+        def method(self: "Client", *args: Any, **kwargs: Any) -> "Run":
+            return Run(self, self.perform(build(*args, **kwargs)))
 
         return method
 

@@ -106,8 +106,23 @@ async def queue_line(engine: Engine, task: Task) -> str:
         w for w in await live_workers(engine, transport="control") if serves(w, task.queue or "")
     ]
     if not able:
-        return f' for {since:.0f} s: no live {transport} worker serves "{service}"'
+        others = await other_transports(engine, transport, service)
+        return f' for {since:.0f} s: no live {transport} worker serves "{service}"{others}'
     return f' for {since:.0f} s: all {len(able)} {transport} workers for "{service}" are busy'
+
+
+_EXEC_TYPES = {"pull": "queue", "push": "http"}
+
+
+async def other_transports(engine: Engine, transport: str, service: str) -> str:
+    """Who serves the same by another transport, which is the usual slip."""
+    for other, exec_type in _EXEC_TYPES.items():
+        alive = await live_workers(engine, transport=other) if other != transport else ()
+        able = next((worker for worker in alive if serves(worker, service)), None)
+        if able is not None:
+            hint = f"write exec_type: {exec_type}, or start it with --transport {transport}"
+            return f"; {able.id} serves it by {other}: {hint}"
+    return ""
 
 
 async def link_line(engine: Engine, task: Task, service: str, since: float) -> str:

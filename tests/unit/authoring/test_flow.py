@@ -10,7 +10,7 @@ from windlass import Flow, Worker
 from windlass.authoring import branch, eq, gt
 from windlass.dialects.flow import compile_flow
 from windlass.model.errors import DefinitionError
-from windlass.model.graph import Kind
+from windlass.model.graph import Kind, Ref, Root
 
 
 def test_arrows_become_edges() -> None:
@@ -29,7 +29,7 @@ def test_arrows_become_edges() -> None:
             "shout": {
                 "kind": "executor",
                 "service": "transform",
-                "exec_type": "http",
+                "exec_type": "queue",
                 "max_retries": 2,
                 "prep": {"input_key": "$params.name"},
                 "post": {"output_key": "text"},
@@ -102,6 +102,28 @@ def test_a_handler_stands_for_its_service() -> None:
     assert f.compile()["nodes"]["get"]["service"] == "web.fetch"
     with pytest.raises(TypeError, match="stray is no service"):
         f.step("stray", stray)
+
+
+def test_a_misspelt_transport_is_named() -> None:
+    with pytest.raises(ValueError, match='"que"; did you mean "queue"'):
+        Flow("f").step("a", "s", transport="que")  # type: ignore[arg-type]
+
+
+def test_a_list_may_be_written_out() -> None:
+    f = Flow("f")
+    f.foreach("each", "s", over=[1, 2, 3])
+    node = compile_flow(f.compile()).nodes["each"]
+    assert node.input == Ref(Root.LITERAL, literal=[1, 2, 3])
+
+
+def test_what_the_server_would_find_is_found_at_once() -> None:
+    f = Flow("f")
+    f.step("a", "s", input="$param.x") >> f.end()
+    f.step("b", "s")
+    with pytest.raises(DefinitionError) as caught:
+        f.compile()
+    found = [problem.path for problem in caught.value.problems]
+    assert found == ["nodes.a.prep.input_key", "nodes.b"]
 
 
 def test_problems_are_told_all_at_once() -> None:

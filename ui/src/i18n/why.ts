@@ -38,6 +38,7 @@ export function whyInChinese(line: string): string {
     .replace(found[0], found[1])
     .replace(', asked to stop', '，已请求停止')
     .replace(/ \(and (\d+) more\)$/, '（另有 $1 个）')
+    .replace(/; (\S+) serves it by (\S+): write exec_type: (\S+), or start it with --transport (\S+)/, '；$1 通过 $2 提供它：请写 exec_type: $3，或用 --transport $4 启动')
     .replace(/, with (\d+) failed tasks on the way$/, '，途中有 $1 个任务失败')
   return cancelling ? `正在取消：${said}` : said
 }

@@ -2,7 +2,7 @@
 
 from windlass.dialects.fields import Fields
 from windlass.dialects.flow.refs import literal, parse_key, parse_path, parse_ref
-from windlass.dialects.plain import under
+from windlass.dialects.plain import is_list, under
 from windlass.model.graph import ActionRule, Output, Ref, Retry, Root
 
 PREP_FIELDS = frozenset({"input_key", "input_map"})
@@ -31,6 +31,9 @@ def read_input(prep: Fields, written: frozenset[str]) -> Ref | dict[str, Ref] | 
         where = prep.at("input_map")
         given = prep.mapping("input_map").items()
         return {key: _mapped(item, under(where, key), prep, written) for key, item in given}
+    listed = prep.raw("input_key")
+    if is_list(listed):
+        return literal(listed)
     key = prep.text("input_key")
     return parse_key(key, prep.at("input_key"), prep.problems) if key else None
 

@@ -1,0 +1,24 @@
+"""What people see of the clients: signatures and words, in help and completion."""
+
+import inspect
+import pydoc
+
+import pytest
+
+from windlass import AsyncClient, Client
+from windlass.client import Run
+
+
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+def test_help_tells_what_a_method_takes_and_does(client: type) -> None:
+    text = pydoc.plain(pydoc.render_doc(client))
+    assert "publish(self, /, flow" in text
+    assert "Start a run of a published flow" in text
+    assert "Begins object" not in text
+    assert "Method object" not in text
+
+
+def test_methods_are_functions_with_names_of_their_own() -> None:
+    assert vars(Client)["start"].__qualname__ == "Client.start"
+    assert list(inspect.signature(vars(Run)["wait"]).parameters)[:2] == ["self", "timeout"]
+    assert inspect.iscoroutinefunction(vars(AsyncClient)["publish"])
