@@ -1,11 +1,12 @@
 """A whole engine inside a test: runs flows in process, in memory, with time that need not pass.
 
-    async with local_engine({"price": price}, clock="fake") as engine:
+    async with local_engine(worker, clock="fake") as engine:
         ended = await engine.run(definition, {"sku": "A1"})
         assert ended.shared["total"] == 42
 
-With the fake clock, timers and time-outs come as soon as nothing else is left to do. Handlers are
-functions `(input, params) -> result`, by the name of the service or function a node calls.
+With the fake clock, timers, time-outs and pauses before retries come as soon as nothing else is
+left to do. A worker's services are called as a worker calls them, with its own binding, type hints
+and bounds; or give functions `(input, params) -> result` by the name of what a node calls.
 """
 
 import asyncio
@@ -18,17 +19,19 @@ from typing import Any, Literal
 import msgspec
 
 from windlass.drivers.dispatch.local import function
-from windlass.drivers.dispatch.runner import Runner
+from windlass.drivers.dispatch.runner import Execute, Runner
 from windlass.engine import flows, runs
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.loops.forever import run_forever
 from windlass.engine.loops.leases import Leases
 from windlass.engine.loops.timers import Timers
-from windlass.model.graph import Transport
+from windlass.model.graph import Kind, Transport
 from windlass.model.rows import Attempt, Checkpoint, Run, Task, Timer
-from windlass.model.states import RUN_ENDED, CheckpointState, RunState
+from windlass.model.states import RUN_ENDED, CheckpointState, RunState, TaskState
 from windlass.testing.memory import MemoryDatabase, MemoryStore
+from windlass.wiring.functions import executions
+from windlass.worker.registry import Worker
 
 _BEGINNING_MS = 1_700_000_000_000
 _SLOTS = 16
@@ -75,10 +78,31 @@ class LocalEngine:
         return await self.look(run.id)
 
     async def waits(self, run_id: str, wait_s: float = 10.0) -> Ended:
-        """A run once it waits for a signal, a person or a timer, or has ended."""
-        calm = (*RUN_ENDED, RunState.WAITING)
-        run = await self._until(run_id, lambda run: run.state in calm, wait_s)
+        """A run once it waits for a signal, a person or a timer, or has ended.
+
+        The pause before a retry is not what a test waits for: time passes over it.
+        """
+        run = await self._until(run_id, self._is_calm, wait_s)
         return await self.look(run.id)
+
+    async def asks(self, run_id: str, wait_s: float = 10.0) -> Checkpoint:
+        """The question a run waits with, once it asks one; LookupError if it ends without."""
+        run = await self._until(
+            run_id, lambda run: run.state in RUN_ENDED or bool(self._questions(run_id)), wait_s
+        )
+        for question in self._questions(run_id):
+            return question
+        raise LookupError(f"run {run_id} is {run.state} and asks nobody anything")
+
+    def _questions(self, run_id: str) -> list[Checkpoint]:
+        rows = self.database.of_run(Checkpoint, run_id)
+        return [row for row in rows if row.state is CheckpointState.OPEN]
+
+    def _is_calm(self, run: Run) -> bool:
+        if run.state is not RunState.WAITING:
+            return run.state in RUN_ENDED
+        tasks = self.database.of_run(Task, run.id)
+        return not any(t.kind == Kind.CALL and t.state is TaskState.WAITING for t in tasks)
 
     async def _until(self, run_id: str, good: Callable[[Run], bool], wait_s: float) -> Run:
         deadline = time.monotonic() + wait_s
@@ -124,10 +148,9 @@ class LocalEngine:
 
     async def answer(self, run_id: str, value: Any, *, by: str = "tester") -> None:
         """Answer the question a run waits with."""
-        for checkpoint in list(self.database.of_run(Checkpoint, run_id)):
-            if checkpoint.state is CheckpointState.OPEN:
-                await runs.answer(self.engine, checkpoint.id, value, by=by)
-                return
+        for checkpoint in self._questions(run_id):
+            await runs.answer(self.engine, checkpoint.id, value, by=by)
+            return
         raise LookupError(f"run {run_id} asks nobody anything")
 
     async def cancel(self, run_id: str) -> None:
@@ -153,9 +176,21 @@ def real_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _executions(handlers: Worker | Mapping[str, Handler]) -> dict[str, Execute]:
+    """What executes the tasks of each queue, whatever transport a node names."""
+    transports = (Transport.LOCAL, Transport.PULL, Transport.PUSH)
+    if isinstance(handlers, Worker):
+        return executions(handlers, *transports)
+    return {
+        f"{transport}:{name}": function(handler, inline=not inspect.iscoroutinefunction(handler))
+        for name, handler in handlers.items()
+        for transport in transports
+    }
+
+
 @asynccontextmanager
 async def local_engine(
-    handlers: Mapping[str, Handler],
+    handlers: Worker | Mapping[str, Handler],
     *,
     clock: Literal["fake", "real"] = "fake",
     settings: Settings | None = None,
@@ -164,12 +199,8 @@ async def local_engine(
     fake = FakeClock() if clock == "fake" else None
     database = MemoryDatabase(fake or real_ms)
     engine = Engine(MemoryStore(database), settings, name="local")
-    execute = {
-        f"{transport}:{name}": function(handler, inline=not inspect.iscoroutinefunction(handler))
-        for name, handler in handlers.items()
-        for transport in (Transport.LOCAL, Transport.PULL, Transport.PUSH)
-    }
-    runner = Runner(Attempts(engine), "local", execute, _SLOTS)
+    caps = handlers.caps if isinstance(handlers, Worker) else {}
+    runner = Runner(Attempts(engine), "local", _executions(handlers), _SLOTS, caps=caps)
     duties = [engine.advance.run(), run_forever(Timers(engine)), run_forever(Leases(engine))]
     tasks = [asyncio.ensure_future(duty) for duty in duties]
     worker = asyncio.ensure_future(runner.run())

@@ -8,6 +8,7 @@ import pytest
 
 from windlass.model.states import RunState
 from windlass.testing.local import local_engine
+from windlass.worker import Context, TemporaryError, Worker
 
 pytestmark = pytest.mark.anyio
 
@@ -78,3 +79,48 @@ async def test_a_run_that_waits_for_ever_says_so() -> None:
         run_id = await engine.start(chain(wait))
         with pytest.raises(TimeoutError, match="waiting at node n0"):
             await engine.ended(run_id, wait_s=0.1)
+
+
+async def test_a_real_worker_is_called_with_its_real_binding() -> None:
+    worker = Worker()
+
+    @worker.service("price")
+    def price(ctx: Context, sku: str, count: int = 1) -> dict[str, Any]:
+        ctx.log(f"{sku} in {ctx.node}")
+        return {"sku": sku, "count": count}
+
+    node = calls("price", prep={"input_map": {"sku": "$params.sku", "count": "$params.count"}})
+    async with local_engine(worker) as engine:
+        ended = await engine.run(chain(node), {"sku": "A1", "count": 2})
+        assert ended.shared == {"price": {"sku": "A1", "count": 2}}
+        assert engine.attempts(ended.run.id)[0].log == "A1 in n0"
+        ended = await engine.run(chain({**node, "max_retries": 5}), {"sku": "A1", "count": "two"})
+        assert ended.state is RunState.FAILED
+        assert len(engine.attempts(ended.run.id)) == 1
+
+
+async def test_a_question_is_waited_for_over_retries() -> None:
+    tries: list[int] = []
+    worker = Worker()
+
+    @worker.service("flaky")
+    def flaky() -> str:
+        tries.append(1)
+        if len(tries) < 3:
+            raise TemporaryError("busy", retry_after_s=3600)
+        return "ok"
+
+    approval = {"kind": "approval", "params": {"prompt": "Send it?", "timeout_ms": 86_400_000}}
+    began = time.monotonic()
+    async with local_engine(worker) as engine:
+        flaky_node = calls("flaky", exec_type="queue", max_retries=5)
+        run_id = await engine.start(chain(flaky_node, approval))
+        question = await engine.asks(run_id)
+        assert (question.prompt, len(tries)) == ("Send it?", 3)
+        assert (await engine.waits(run_id)).tasks[-1].kind == "approval"
+        await engine.answer(run_id, "approved")
+        assert (await engine.ended(run_id)).state is RunState.SUCCEEDED
+        run_id = await engine.start(chain(calls("flaky")))
+        with pytest.raises(LookupError, match="asks nobody"):
+            await engine.asks(run_id)
+    assert time.monotonic() - began < 5
