@@ -109,7 +109,7 @@ def worker() -> None:
     default=0,
     help="link: answer GET /metrics on this port of loopback.",
 )
-@setting("--tls-ca", default="", help="link: the authority that signed the server's certificate.")
+@setting("--tls-ca", default="", help="The authority that signed the server's certificate (PEM).")
 @setting("--tls-cert", default="", help="link: prove who we are by this certificate (PEM).")
 @setting("--tls-key", default="", help="link: its key, if it is in another file.")
 @setting("--packages-dir", default="", help="link: where packages are installed.")
@@ -158,6 +158,7 @@ def start(
         drain_s=drain_s,
         listen=listen_url(listen),
         push_token=push_token,
+        tls_ca=on_link["tls_ca"],
         services=names,
     )
     hosted = Worker() if target == "packages" else load_worker(target, names)

@@ -7,6 +7,7 @@
     [profiles.local]
     url = "http://127.0.0.1:7700"
     token = "…"
+    tls_ca = "ca.pem"            # the authority that signed the server's certificate
 """
 
 import os
@@ -28,11 +29,13 @@ VARIABLES = ("WINDLASS_URL", "WINDLASS_SERVER", "SCHEDULER_BASE")
 class ClientSettings:
     url: str
     token: str
+    tls_ca: str = ""
 
 
 class Profile(msgspec.Struct, frozen=True):
     url: str = ""
     token: str = ""
+    tls_ca: str = ""
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -40,15 +43,21 @@ class Config(msgspec.Struct, frozen=True):
     profiles: dict[str, Profile] = {}
 
 
-def resolve(url: str = "", token: str = "", env: Mapping[str, str] | None = None) -> ClientSettings:
-    """The first place that says something wins, for the address and for the token alike."""
+def resolve(
+    url: str = "", token: str = "", env: Mapping[str, str] | None = None, *, tls_ca: str = ""
+) -> ClientSettings:
+    """The first place that says something wins, for each of them alike."""
     env = os.environ if env is None else env
     profile = _profile(env)
     address = url or next((env[name] for name in VARIABLES if env.get(name)), "") or profile.url
     address = (address or DEFAULT_URL).rstrip("/").removesuffix("/api").rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise BadRequest(f'"{address}" is not a server URL; write http://host:port')
-    return ClientSettings(address, token or env.get("WINDLASS_TOKEN", "") or profile.token)
+    return ClientSettings(
+        address,
+        token or env.get("WINDLASS_TOKEN", "") or profile.token,
+        tls_ca or env.get("WINDLASS_TLS_CA", "") or profile.tls_ca,
+    )
 
 
 def config_path(env: Mapping[str, str]) -> Path:

@@ -13,6 +13,7 @@ from windlass.client.requests import Call, Pause, Script, Work
 from windlass.client.settings import resolve
 from windlass.client.shapes import EventInfo, RunInfo
 from windlass.client.sse import Follow
+from windlass.client.tls import tls_context
 from windlass.model.errors import WindlassError
 
 P = ParamSpec("P")
@@ -41,15 +42,22 @@ class Client:
     """Talks to a server; `with Client() as client:` closes its connections at the end."""
 
     def __init__(
-        self, url: str = "", token: str = "", *, transport: httpx.BaseTransport | None = None
+        self,
+        url: str = "",
+        token: str = "",
+        *,
+        tls_ca: str = "",
+        transport: httpx.BaseTransport | None = None,
     ) -> None:
-        settings = resolve(url, token)
+        """`tls_ca` is a file with the authority that signed the server's certificate."""
+        settings = resolve(url, token, tls_ca=tls_ca)
         self.url = settings.url
         self._http = httpx.Client(
             base_url=settings.url,
             headers=wire.headers_for(settings),
             transport=transport,
             trust_env=wire.may_use_proxy(settings),
+            verify=tls_context(settings.url, settings.tls_ca) or True,
         )
 
     publish = Method(calls.publish)

@@ -6,9 +6,10 @@ bodies with a length or in chunks, and a new connection when the old one has gon
 """
 
 import asyncio
-import ssl
 from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from windlass.client.tls import tls_context
 
 HEAD_BYTES_MAX = 64 * 1024
 BODY_BYTES_MAX = 256 * 1024 * 1024
@@ -52,8 +53,9 @@ class Address:
 class Connection:
     """Sends requests to one server, one after another, over one connection."""
 
-    def __init__(self, url: str, token: str = "") -> None:
+    def __init__(self, url: str, token: str = "", tls_ca: str = "") -> None:
         self._address = Address.of(url)
+        self._tls = tls_context(url, tls_ca)
         self._fixed = _fixed_headers(self._address, token)
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -108,9 +110,8 @@ class Connection:
             self.close()
         if self._reader is None or self._writer is None:
             address = self._address
-            context = ssl.create_default_context() if address.tls else None
             self._reader, self._writer = await asyncio.open_connection(
-                address.host, address.port, ssl=context, limit=HEAD_BYTES_MAX
+                address.host, address.port, ssl=self._tls, limit=HEAD_BYTES_MAX
             )
         return self._reader, self._writer
 

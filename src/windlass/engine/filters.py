@@ -5,6 +5,7 @@ words are joined by and, commas by or, `-` negates, a bare word is the beginning
 flow's name. An unknown key is an error rather than ignored.
 """
 
+import json
 import re
 
 from windlass.model.errors import BadRequest
@@ -17,7 +18,7 @@ _MILLISECONDS = re.compile(r"[0-9]{1,15}")
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _TIMES = {"started": "created_at", "created": "created_at", "finished": "finished_at"}
 _TIMES["updated"] = "updated_at"
-KEYS = ("status", "flow", "version", "error", "node", *_TIMES)
+KEYS = ("status", "flow", "version", "tag", "error", "node", *_TIMES)
 
 
 def run_conditions(text: str, now: int) -> list[Cond]:
@@ -52,6 +53,8 @@ def _condition(key: str | None, value: str, negated: bool, now: int) -> list[Con
         return [
             Cond("flow_name", "like", pattern) if "*" in value else Cond("flow_name", "=", value)
         ]
+    if key == "tag":
+        return [Cond("tags", "like", _tag_pattern(value))]
     if key == "version":
         return [Cond("version_id", "=", value)]
     if key in ("error", "node"):
@@ -90,6 +93,16 @@ def _time(column: str, key: str, value: str, now: int) -> Cond:
     if _MILLISECONDS.fullmatch(rest) and not minus:
         return Cond(column, op, int(rest))
     raise BadRequest(f'"{rest}" is neither a span such as 2h nor unix milliseconds')
+
+
+def _tag_pattern(value: str) -> str:
+    """`env=prod`, `env=pr*`, or `env` for any value: tags are kept as JSON without spaces, in
+    which a quote that ends a name never stands inside a text."""
+    name, given, wanted = value.partition("=")
+    quoted = _escape(json.dumps(name, ensure_ascii=False)) + ":"
+    if given:
+        quoted += _escape(json.dumps(wanted, ensure_ascii=False)).replace("*", "%")
+    return f"%{quoted}%"
 
 
 def _escape(value: str) -> str:

@@ -117,6 +117,8 @@ class StartedView(Wire, frozen=True, kw_only=True):
     version: int
     state: str
     created: bool
+    priority: int = 0
+    tags: dict[str, str] = {}
 
 
 class RunView(Wire, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ import httpx
 import msgspec
 
 from windlass.client.problems import ServerError, error_of
+from windlass.client.tls import tls_context
 from windlass.model.errors import Unavailable, WindlassError
 from windlass.protocol.exchange import Exchange, Said
 from windlass.worker.backoff import Backoff
@@ -70,6 +71,7 @@ class Beacon:
             timeout=5.0,
             trust_env=False,
             transport=transport,
+            verify=tls_context(settings.server, settings.tls_ca) or True,
         )
         self._id = settings.id
         self._capacity = settings.concurrency

@@ -9,6 +9,7 @@ import msgspec
 
 from windlass.client.exchange import decode_registered, decode_reply, encode
 from windlass.client.problems import ServerError, error_of
+from windlass.client.tls import tls_context
 from windlass.client.transport import Answer, ConnectionFailed
 from windlass.model.errors import NotFound, Unavailable
 from windlass.protocol.exchange import WORKERS_PATH, Exchange, Registered, Registration, Reply
@@ -68,12 +69,13 @@ class ServerCalls:
 class BlockingCalls:
     """The same calls without an event loop, for the thread that keeps leases alive."""
 
-    def __init__(self, url: str, token: str, registration: Registration) -> None:
+    def __init__(self, url: str, token: str, registration: Registration, tls_ca: str = "") -> None:
         headers = {"Content-Type": "application/json", "User-Agent": "windlass-worker"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         # The server is named outright; a proxy meant for the wide world is not asked.
-        self._http = httpx.Client(base_url=url, headers=headers, trust_env=False)
+        verify = tls_context(url, tls_ca) or True
+        self._http = httpx.Client(base_url=url, headers=headers, trust_env=False, verify=verify)
         self._registration = registration
         self._path = worker_path(registration.id)
 

@@ -48,10 +48,12 @@ def pull_loop(worker: Worker, runtime: Runtime, settings: WorkerSettings) -> Pul
         meta=dict(meta()),
     )
     leases = Leases()
-    blocking = BlockingCalls(settings.server, settings.token, registration)
+    blocking = BlockingCalls(settings.server, settings.token, registration, settings.tls_ca)
     keeper = Keeper(blocking, leases, registration.services, lambda: runtime.load)
-    main = ServerCalls(Connection(settings.server, settings.token), registration)
-    side = ServerCalls(Connection(settings.server, settings.token), registration)
+    main, side = (
+        ServerCalls(Connection(settings.server, settings.token, settings.tls_ca), registration)
+        for _ in range(2)
+    )
     return PullLoop(main, side, Ledger(runtime, leases), keeper)
 
 

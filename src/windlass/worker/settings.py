@@ -22,6 +22,8 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
     drain_s: float = 30.0
     listen: str = DEFAULT_LISTEN
     """Where a push worker listens, as the server should reach it."""
+    tls_ca: str = ""
+    """The authority that signed the server's certificate; empty: those the machine trusts."""
     push_token: str = ""
     """What the server must present to a push worker; empty: anybody who reaches it may call."""
     services: tuple[str, ...] = ()

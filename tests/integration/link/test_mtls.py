@@ -15,7 +15,9 @@ import pytest
 
 from tests.integration.link.conftest import TOKEN
 from tests.unit.protocol.test_link import dispatch
-from windlass.testing.processes import Process
+from windlass import AsyncClient, Client
+from windlass.model.errors import Unavailable
+from windlass.testing.processes import Process, started
 from windlass.testing.servers import free_port
 from windlass.worker.link.packages import package_settings_of
 from windlass.worker.link.parameters import parameters_reader
@@ -80,6 +82,48 @@ async def test_a_known_certificate_is_let_in_and_a_strangers_is_not(authority: P
             # What is public about a certificate is no token.
             stolen = {"Authorization": f"Bearer certificate:{body['fingerprint']}"}
             assert (await http.get("/api/v1/runs", headers=stolen)).status_code == 401
+
+
+@pytest.mark.timeout(90)
+async def test_a_private_authority_serves_every_client_and_every_transport(
+    authority: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, ca = free_port(), str(authority / "ca.pem")
+    url = f"https://127.0.0.1:{port}"
+    server = Process(
+        *("server", "--db", f"sqlite:///{authority / 'w.db'}", "--port", str(port), "--no-auth"),
+        *("--tls-cert", str(authority / "server.pem"), "--tls-key", str(authority / "server.key")),
+        log=authority / "server.log",
+    )
+    trusting = {"SSL_CERT_FILE": ca}
+    log = authority / "workers.log"
+    ways: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+        "pull": (("--tls-ca", ca), {}),
+        "push": (("--listen", "127.0.0.1:0"), trusting),
+        "link": (("--tls-ca", ca), {}),
+    }
+    common = ("worker", "builtin", "--server", url)
+    workers = [
+        Process(*common, "--id", mode, "--transport", mode, *args, env=env, log=log)
+        for mode, (args, env) in ways.items()
+    ]
+    context = ssl.create_default_context(cafile=ca)
+    with server:
+        async with httpx.AsyncClient(base_url=url, verify=context) as http:
+            await answers(http)
+            with started(*workers):
+                with Client(url, tls_ca=ca) as client:
+                    assert client.info().version
+                with Client(url) as client, pytest.raises(Unavailable, match="certificate"):
+                    client.info()
+                listing = Process("run", "ls", "--server", url, "--tls-ca", ca, log=log)
+                listing.start()
+                assert listing.wait(20) == 0
+                monkeypatch.setenv("SSL_CERT_FILE", ca)
+                async with AsyncClient(url) as client:
+                    assert (await client.info()).version
+                for mode in ways:
+                    assert await seen(http, mode), log.read_text()
 
 
 def worker(folder: Path, url: str, name: str) -> Process:

@@ -15,7 +15,7 @@ export interface Parsed {
   problem: string
 }
 
-export const KEYS = ['status', 'flow', 'version', 'error', 'node', 'started', 'created', 'finished', 'updated']
+export const KEYS = ['status', 'flow', 'version', 'tag', 'error', 'node', 'started', 'created', 'finished', 'updated']
 const TIMES = new Set(['started', 'created', 'finished', 'updated'])
 const WORD = /(-)?(?:([a-z]+):)?("(?:[^"\\]|\\.)*"|[^\s"]+)/y
 const TIME = /^(<=|>=|<|>)(-?\d+(ms|s|m|h|d|w)|\d+)$/

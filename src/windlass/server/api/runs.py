@@ -81,6 +81,8 @@ def started_view(started: runs.Started, target: flows.Target) -> Response:
         version=target.number,
         state=str(run.state),
         created=started.created,
+        priority=run.priority,
+        tags=msgspec.json.decode(run.tags),
     )
     return reply(view, 202, {"Location": f"/api/v1/runs/{run.id}"})
 
