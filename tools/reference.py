@@ -158,8 +158,9 @@ an OpenAPI 3.1 document is at `/api/v1/openapi.json`.
 - **Two shapes.** Runs and lists of runs have AstraFlow's shape unless the caller sends `Accept:
   application/vnd.windlass+json` or filters with `q`; see [AstraFlow API](astraflow-api.md).
 - **Filters** (`q` of runs): words joined by *and*, commas by *or*, as in
-  `status:failed,waiting flow:review-* started:>-2h`. Keys are `status flow version error node
-  started created finished updated`; `-status:` negates; a bare word is the beginning of an id or of
+  `status:failed,waiting flow:review-* started:>-2h`. Keys are `status flow version tag error
+  node started created finished updated`; `tag:env=prod` finds a tag (`tag:env` any value of it, `*`
+  anything); `-status:` negates; a bare word is the beginning of an id or of
   a flow's name; times take `<`, `<=`, `>`, `>=` with a span (`-2h` is two hours ago) or unix
   milliseconds.
 - **Streams.** `GET /api/v1/runs/{id}/events` with `Accept: text/event-stream` sends what is there,

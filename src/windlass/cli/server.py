@@ -1,6 +1,7 @@
 """`windlass dev`, `server`, `db` and `bench`: options in, the wiring does the rest."""
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -56,7 +57,10 @@ def dev(
     no_example: bool,
     quiet: bool,
 ) -> None:
-    """Run everything in one process: server, worker and an example. No tokens needed."""
+    """Run everything in one process, at http://127.0.0.1:7700: server, worker and an example.
+
+    No tokens needed.
+    """
     if host not in LOOPBACK:
         hint = "use `windlass server` to be reachable from elsewhere"
         raise click.UsageError(f"dev needs no tokens, so it listens on loopback only; {hint}")
@@ -226,7 +230,7 @@ def read_roles(given: str) -> frozenset[str]:
 
 @click.group()
 def db() -> None:
-    """Prepare a database."""
+    """Prepare a database, and back it up."""
 
 
 @db.command()
@@ -236,6 +240,17 @@ def migrate(url: str) -> None:
     from windlass.wiring import commands
 
     sys.exit(commands.migrate(database_url(url)))
+
+
+@db.command()
+@click.argument("target", type=click.Path(path_type=Path))
+@setting("--db", "url", required=True, also=("SCHEDULER_DB",), help="A file or a URL.")
+@setting("--data-dir", default="", help="Where packages and uploads are kept; else beside the db.")
+def backup(target: Path, url: str, data_dir: str) -> None:
+    """Copy a database and the files beside it into the folder TARGET, while servers run."""
+    from windlass.wiring import commands
+
+    sys.exit(commands.back_up(database_url(url), data_dir, target))
 
 
 @db.command()

@@ -7,6 +7,7 @@ import socket
 import ssl
 import sys
 from collections.abc import AsyncGenerator, Coroutine
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -20,11 +21,12 @@ from windlass.engine.engine import Engine
 from windlass.model.errors import WindlassError
 from windlass.model.states import RunState
 from windlass.protocol.link.envelope import FRAME_BYTES_MAX
-from windlass.wiring import stores
+from windlass.wiring import backup, stores
 from windlass.wiring.connections import bounded
 from windlass.wiring.examples import HELLO, HELLO_PARAMS
 from windlass.wiring.options import ServerOptions
 from windlass.wiring.system import System, builtin_functions, running
+from windlass.wiring.system import data_dir as files_of
 from windlass.wiring.websockets import PeerWebSockets
 
 _PORTS_TRIED = 50
@@ -49,6 +51,17 @@ def migrate(url: str) -> int:
 async def _migrate(url: str) -> int:
     ran = await stores.migrate(url)
     print("\n".join(f"migrated: {name}" for name in ran) or "nothing to migrate")
+    return 0
+
+
+def back_up(url: str, data_dir: str, target: Path) -> int:
+    return run(_back_up(url, data_dir, target))
+
+
+async def _back_up(url: str, data_dir: str, target: Path) -> int:
+    files = files_of(ServerOptions(db=url, data_dir=data_dir))
+    made = await asyncio.to_thread(backup.back_up, url, files, target)
+    print("\n".join(map(str, made)))
     return 0
 
 

@@ -2035,7 +2035,13 @@ export interface components {
             created: boolean;
             flow: string;
             id: string;
+            /** @default 0 */
+            priority: number;
             state: string;
+            /** @default {} */
+            tags: {
+                [key: string]: string;
+            };
             version: number;
         };
         /** StatsView */
