@@ -12,7 +12,9 @@ from windlass.cli.api import first, json_option, limit_option, wide_option, with
 from windlass.cli.params import flow_version
 from windlass.cli.views import FLOW_FIELDS, flow_columns
 from windlass.client import Client
+from windlass.client.calls import is_workflow
 from windlass.model.errors import BadRequest, DefinitionError, Problem
+from windlass.model.values import is_object
 from windlass.worker.modules import load_module
 
 
@@ -33,6 +35,11 @@ def push(
 ) -> None:
     """Publish a FILE (JSON or YAML) or module:flow as the next version."""
     found, definition = load(source)
+    if name and is_workflow(definition):
+        # A workflow brings its name along, so that is where another one goes.
+        metadata = definition.get("metadata")
+        given = metadata if is_object(metadata) else {}
+        definition = {**definition, "metadata": {**given, "name": name}}
     status = "draft" if draft else "published"
     done = client.publish(name or found, definition, description=description, status=status)
     if as_json:

@@ -76,6 +76,9 @@ class Filling:
                 return MISSING
             text = task.output if ref.root is Root.RESULTS else task.input
             return find(self._parse(ref.root, str(ref.path[0]), text), ref.path[1:])
+        if ref.root is Root.PARAMS:
+            # Only what the run was given: a node's own parameters are what is being filled.
+            return find(self._parse(ref.root, "", self._turn.run.params), ref.path)
         if ref.root is Root.CONTAINER:
             container = self._turn.task(self._scope)
             return find(self._parse(ref.root, "", container.input), ref.path)

@@ -1,5 +1,6 @@
 """`run start FLOW --help` tells what FLOW wants to be given."""
 
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -42,3 +43,13 @@ def test_help_is_there_without_a_flow_or_a_server(server: Server, invoke: Invoke
     shown = invoke("run", "start", "orders", "--help")
     assert shown.exit_code == 0
     assert "not known" in shown.stdout
+
+
+def test_a_workflow_is_pushed_under_the_name_given(
+    server: Server, invoke: Invoke, tmp_path: Path
+) -> None:
+    server.answers["POST", "/api/v1/flows/w-1/versions"] = {"flow": "other", "version": 1}
+    file = tmp_path / "w.json"
+    file.write_text('{"id": "w-1", "schemaVersion": "2025-10", "nodes": [], "metadata": {"a": 1}}')
+    assert invoke("flow", "push", str(file), "--name", "other").exit_code == 0
+    assert server.body()["definition"]["metadata"] == {"a": 1, "name": "other"}

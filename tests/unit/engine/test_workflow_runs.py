@@ -32,13 +32,13 @@ class Bench:
         self.queues = [f"link:{service}" for service in services]
         self.queues += [own_queue("w", service) for service in services]
 
-    async def start(self, definition: object) -> str:
+    async def start(self, definition: object, params: str = "{}") -> str:
         """Begin a run of a workflow under the id of some published version."""
         engine = self.local.engine
         placeholder = {"start": "a", "nodes": {"a": {"kind": "approval"}}, "edges": []}
         published = await flows.publish(engine, "by-hand", placeholder)
         engine.graphs._graphs[published.version.id] = compile_workflow(definition)
-        return (await runs.start_run(engine, published.target)).run.id
+        return (await runs.start_run(engine, published.target, params)).run.id
 
     async def next(self) -> Assignment:
         [given] = await self.attempts.claim("w", self.queues, 1, wait_s=5)

@@ -7,6 +7,7 @@ Both raise DefinitionError, with every problem they can find at once.
 
 from windlass.dialects.workflow.draft import Place
 from windlass.dialects.workflow.fields import is_uuid
+from windlass.dialects.workflow.interface import inputs_schema
 from windlass.dialects.workflow.lower import (
     Checked,
     check_workflow,
@@ -29,6 +30,7 @@ __all__ = [
     "compile_workflow",
     "definition_hash",
     "host_path",
+    "inputs_schema",
     "is_uuid",
     "outline",
     "resolve",

@@ -43,6 +43,8 @@ class Draft:
         self.edges: dict[str, tuple[Edge, ...]] = {}
         self.joins: dict[str, int] = {}
         self.places: dict[str, Place] = {}
+        self.params = ""
+        """The JSON Schema of what a run is given."""
         self._admitted = 0
 
     def admit(self, count: int, where: str) -> bool:
@@ -66,4 +68,4 @@ class Draft:
     def graph(self) -> Graph:
         """The finished graph; raises everything that is wrong with it instead, if anything is."""
         self.problems.raise_if_any()
-        return Graph(self.starts, self.nodes, self.edges, self.joins, fails_run=True)
+        return Graph(self.starts, self.nodes, self.edges, self.joins, True, self.params)

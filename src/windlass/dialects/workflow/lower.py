@@ -93,6 +93,7 @@ def _lower(
     planner = Planner(source, problems)
     plans = {key: planner.plan(body) for key, body in bodies.items()}
     draft = Draft(limits, problems)
+    draft.params = source.interface.params
     if sound:
-        Lowering(draft, planner, plans).body(plans[""], Inside())
+        Lowering(draft, planner, plans, source.interface).body(plans[""], Inside())
     return draft

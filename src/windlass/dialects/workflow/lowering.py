@@ -14,7 +14,7 @@ from windlass.dialects.workflow.middlewares import chain, wrapper
 from windlass.dialects.workflow.nesting import PREVIOUS, container_node, inside_of, loop_nodes
 from windlass.dialects.workflow.plan import Plan, Planner, path_into
 from windlass.dialects.workflow.schemas import check_parameters, schema_text, with_defaults
-from windlass.dialects.workflow.shape import Entry, Json, Path
+from windlass.dialects.workflow.shape import Entry, Interface, Json, Path
 from windlass.dialects.workflow.spots import Inside, Spot
 from windlass.model.graph import (
     Activation,
@@ -34,7 +34,10 @@ from windlass.model.ids import node_path
 class Lowering:
     """Lowers planned graphs into a draft."""
 
-    def __init__(self, draft: Draft, planner: Planner, plans: Mapping[str, Plan]) -> None:
+    def __init__(
+        self, draft: Draft, planner: Planner, plans: Mapping[str, Plan], interface: Interface
+    ) -> None:
+        self._interface = interface
         self._draft = draft
         self._planner = planner
         self._plans = plans
@@ -70,16 +73,22 @@ class Lowering:
             path,
             inside,
             fills,
-            Output(key=f"#{entry.id}") if leaves else Output(),
+            Output(key=f"#{entry.id}") if leaves else self._given_back(entry, inside),
             plan.conditions[entry.id],
             frozenset(way for way in ways if way),
             frozenset(fill.path for fill in fills),
         )
 
+    def _given_back(self, entry: Entry, inside: Inside) -> Output:
+        """What the run itself gives back of a node's results."""
+        return Output() if inside.path else self._interface.outputs.get(entry.id, Output())
+
     def _fills(self, plan: Plan, entry: Entry, inside: Inside) -> tuple[Fill, ...]:
         """Everything that is filled into a node; what comes from its container comes first."""
         into = plan.into.get(entry.id, ())
         fills = [] if into else _offered(entry, inside)
+        if not inside.path:
+            fills += self._interface.fills.get(entry.id, ())
         delivered = inside.delivered.get(entry.id, ())
         for path in sorted(delivered, key=lambda path: (len(path), str(path))):
             fills.append(Fill(path, Ref(Root.CONTAINER, (f"#{entry.id}", *path))))

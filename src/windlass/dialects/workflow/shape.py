@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from windlass.model.graph import Affinity, Retry, Step
+from windlass.model.graph import Affinity, Fill, Output, Retry, Step
 
 Path = tuple[Step, ...]
 """Steps down from a task's parameters or results."""
@@ -151,12 +151,25 @@ class Hint:
 
 
 @dataclass(frozen=True, slots=True)
+class Interface:
+    """What crosses the border of a whole workflow."""
+
+    params: str = ""
+    """The JSON Schema of what a run is given."""
+    fills: Mapping[str, tuple[Fill, ...]] = field(default_factory=dict[str, tuple[Fill, ...]])
+    """By node, the places in its parameters that inputs fill."""
+    outputs: Mapping[str, Output] = field(default_factory=dict[str, Output])
+    """By node, what of its results the run gives back."""
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A whole definition, read."""
 
     body: Body
     subgraphs: Mapping[str, Subgraph]
     hints: tuple[Hint, ...]
+    interface: Interface
 
     def inside(self, entry: Entry) -> Subgraph | None:
         """The graph inside a container."""

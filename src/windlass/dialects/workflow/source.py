@@ -7,6 +7,7 @@ from windlass.dialects.fields import Problems
 from windlass.dialects.plain import is_object, under
 from windlass.dialects.workflow.edges import read_wires
 from windlass.dialects.workflow.fields import Exact
+from windlass.dialects.workflow.interface import read_interface
 from windlass.dialects.workflow.nodes import is_strict, read_node
 from windlass.dialects.workflow.shape import Body, Entry, Hint, Source, Subgraph
 
@@ -24,6 +25,8 @@ WORKFLOW_FIELDS = frozenset(
         "extensions",
     }
 )
+WHOLE_FIELDS = WORKFLOW_FIELDS | {"inputs", "outputs"}
+"""Of the workflow itself: what is inside a container is reached by the container's ports."""
 SUBGRAPH_FIELDS = frozenset({"id", "definition", "metadata"})
 _SCHEMA_VERSION = re.compile(r"\d{4}-\d{2}")
 
@@ -32,7 +35,7 @@ def read_source(definition: object, problems: Problems) -> Source:
     """Everything a definition says; what is wrong with it is noted."""
     if definition is None:
         problems.wrong_type("", definition, "an object")
-    fields = Exact(definition, "", WORKFLOW_FIELDS, problems)
+    fields = Exact(definition, "", WHOLE_FIELDS, problems)
     version = fields.needed("schemaVersion", 'the year and month of its form, as "2025-10"')
     if version and not _SCHEMA_VERSION.fullmatch(version):
         reason = f'"{version:.60}" is not a version of the form of workflows'
@@ -40,7 +43,7 @@ def read_source(definition: object, problems: Problems) -> Source:
     subgraphs: dict[str, Subgraph] = {}
     hints: list[Hint] = []
     body = _read_workflow(fields, subgraphs, hints)
-    return Source(body, subgraphs, tuple(hints))
+    return Source(body, subgraphs, tuple(hints), read_interface(fields, body))
 
 
 def _read_workflow(fields: Exact, subgraphs: dict[str, Subgraph], hints: list[Hint]) -> Body:

@@ -5,7 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.dialects.flow import compile_flow, read_definition
-from windlass.dialects.workflow import check_workflow, resolve
+from windlass.dialects.workflow import check_workflow, inputs_schema, resolve
 from windlass.engine import flows, workflows
 from windlass.engine.catalog import catalog_of, packages_named
 from windlass.engine.compiling import compiled
@@ -180,6 +180,9 @@ def version_view(flow: Flow, row: Version) -> VersionView:
 
 def declared_params(row: Version) -> msgspec.Raw | None:
     """What the text says of its parameters; it was checked when it was published."""
+    if row.dialect == "workflow":
+        schema = inputs_schema(msgspec.json.decode(row.source))
+        return None if schema is None else msgspec.Raw(msgspec.json.encode(schema))
     fields = msgspec.json.decode(row.source, type=dict[str, msgspec.Raw])
     found = (value for name, value in fields.items() if name.lower() == "params")
     return next((value for value in found if bytes(value) != b"null"), None)
