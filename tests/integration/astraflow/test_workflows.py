@@ -202,7 +202,7 @@ async def test_the_native_paths_take_workflows_too(server: LinkServer) -> None:
     async with connected(foreign(server)):
         body = {"dialect": "workflow", "definition": given}
         valid = await server.http.post("/api/v1/flows/validate", json=body)
-        assert valid.json() == {"ok": True, "nodes": 1, "params": []}
+        assert valid.json() == {"ok": True, "nodes": 1, "params": [], "warnings": []}
         wrong = await server.http.post("/api/v1/flows/other/versions", json=body)
         assert wrong.status_code == 400
         pushed = await server.http.post("/api/v1/flows/native/versions", json=body)
