@@ -8,6 +8,7 @@ from typing import Any
 
 from windlass.engine.engine import Engine
 from windlass.engine.jobs import Outdated
+from windlass.model.effects import Effect
 from windlass.model.errors import Conflict
 from windlass.model.rows import (
     Artifact,
@@ -31,6 +32,7 @@ _ROWS_MAX = 2_000
 OF_A_RUN: tuple[tuple[type[Row], str], ...] = (
     (Artifact, "resource_id"),
     (Binding, "package"),
+    (Effect, "id"),
     (Variable, "key"),
     (LogChunk, "number"),
     (Checkpoint, "id"),
