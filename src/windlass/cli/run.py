@@ -196,6 +196,17 @@ def cancel(
         click.echo(f"cancelling {handle.id}", err=True)
 
 
+@run.command("rm")
+@click.argument("run_refs", metavar="RUN…", nargs=-1, required=True)
+@with_client
+def delete(client: Client, run_refs: tuple[str, ...]) -> None:
+    """Delete runs that have ended, with everything that is kept of them."""
+    for ref in run_refs:
+        handle = client.run(run_id(client, ref))
+        handle.delete()
+        click.echo(f"deleted {handle.id}", err=True)
+
+
 @run.command()
 @click.argument("run_ref", metavar="RUN")
 @click.option("--task", default=None, help="One failed task; else the one that failed the run.")

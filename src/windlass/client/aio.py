@@ -197,6 +197,7 @@ class AsyncRun:
     history = AsyncRunMethod(calls.history)
     why = AsyncRunMethod(calls.why)
     cancel = AsyncRunMethod(calls.cancel)
+    delete = AsyncRunMethod(calls.delete)
     signal = AsyncRunMethod(calls.signal)
     retry = AsyncRunMethod(calls.retry)
 

@@ -169,6 +169,11 @@ def why(run_id: str) -> Call[Why]:
     return Call("GET", f"{_run(run_id)}/why", Why)
 
 
+def delete(run_id: str) -> Call[Ignored]:
+    """Delete a run that has ended, with everything that is kept of it."""
+    return Call("DELETE", _run(run_id), Ignored)
+
+
 def cancel(run_id: str, reason: str = "") -> Call[Ignored]:
     return _post(f"{_run(run_id)}/cancel", Ignored, {"reason": reason} if reason else {})
 

@@ -192,6 +192,7 @@ class Run:
     history = RunMethod(calls.history)
     why = RunMethod(calls.why)
     cancel = RunMethod(calls.cancel)
+    delete = RunMethod(calls.delete)
     signal = RunMethod(calls.signal)
     retry = RunMethod(calls.retry)
 

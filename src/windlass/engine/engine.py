@@ -6,7 +6,7 @@ one holds what they share. The loops beside them are started by the wiring.
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -93,11 +93,16 @@ class Engine:
         return await answer
 
     async def write(
-        self, *made: Row, changed: tuple[Row, ...] = (), stands: tuple[Row, ...] = ()
+        self,
+        *made: Row,
+        changed: tuple[Row, ...] = (),
+        stands: tuple[Row, ...] = (),
+        removed: Mapping[type[Row], set[Any]] | None = None,
     ) -> None:
         """Write rows that belong to no run, if those in `stands` are still as they were read."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.advance.submit(WriteJob(answer, rows_of(*made), rows_of(*changed), rows_of(*stands)))
+        rows = (rows_of(*made), rows_of(*changed), rows_of(*stands))
+        self.advance.submit(WriteJob(answer, *rows, removed))
         await answer
 
     async def update(

@@ -130,7 +130,7 @@ class StartJob:
 class WriteJob:
     """Rows outside any run, such as a worker's heartbeat, that ride along in a commit."""
 
-    __slots__ = ("answer", "changed", "made", "outcome", "stands")
+    __slots__ = ("answer", "changed", "made", "outcome", "removed", "stands")
 
     def __init__(
         self,
@@ -138,7 +138,9 @@ class WriteJob:
         made: Mapping[type[Row], dict[Any, Row]],
         changed: Mapping[type[Row], dict[Any, Row]],
         stands: Mapping[type[Row], dict[Any, Row]],
+        removed: Mapping[type[Row], set[Any]] | None = None,
     ) -> None:
+        self.removed = removed or {}
         self.answer = answer
         self.made = made
         self.changed = changed

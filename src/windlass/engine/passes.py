@@ -126,7 +126,8 @@ class Pass:
         for table, rows in job.stands.items():
             writes.stands.setdefault(table, {}).update(rows)
             writes.was.setdefault(table, {}).update(rows)
-        self.batch.add(Decision(dict(job.made), dict(job.changed)), None)
+        removed = {table: set(keys) for table, keys in job.removed.items() if keys}
+        self.batch.add(Decision(dict(job.made), dict(job.changed), removed), None)
 
     def _decide(self, job: Job | StartJob) -> list[tuple[RunView, Need]] | None:
         """Decide one job; returns what has to be read first, or None when it is decided."""

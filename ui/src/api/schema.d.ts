@@ -668,7 +668,8 @@ export interface paths {
         get: operations["runs_get_run"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** Delete a run that has ended, with its tasks, events, logs and shared values. */
+        delete: operations["runs_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3888,6 +3889,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunView"] | components["schemas"]["WorkflowRun"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    runs_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
                 };
             };
             /** @description Refused */

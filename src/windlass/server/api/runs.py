@@ -5,6 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine import flows, runs
+from windlass.engine.deleting import delete_run
 from windlass.engine.engine import Engine
 from windlass.engine.filters import run_conditions
 from windlass.engine.why import why
@@ -199,6 +200,14 @@ async def retry(request: Request) -> Response:
     return reply(RetryView(task=task.id, redone=redone), 200 if body.dry_run else 202)
 
 
+async def delete(request: Request) -> Response:
+    """Delete a run that has ended, with its tasks, events, logs and shared values."""
+    run = await find(request)
+    await delete_run(engine_of(request), run)
+    await note(request, "run.delete", "run", run.id, flow=run.flow_name)
+    return reply(OkView())
+
+
 async def rerun(request: Request) -> Response:
     """Start a new run of the same version with the same parameters."""
     engine = engine_of(request)
@@ -266,6 +275,7 @@ ROUTES = [
     ),
     Route("POST", f"{_AT}/bulk", bulk, "operator", BulkBody, BulkView, control=True),
     Route("GET", _ONE, get_run, gives=(RunView, WorkflowRun), query=("waitMs",)),
+    Route("DELETE", _ONE, delete, "operator", None, OkView, control=True),
     Route("GET", f"{_ONE}/why", get_why, gives=WhyView),
     Route(
         "POST",

@@ -1,0 +1,68 @@
+"""Deleting a run that has ended, with everything that is kept of it.
+
+A long run is deleted in several commits, its own row last: until then it is there, and deleting it
+again goes on where this was cut off. No commit counts if the run was reopened meanwhile.
+"""
+
+from typing import Any
+
+from windlass.engine.engine import Engine
+from windlass.engine.jobs import Outdated
+from windlass.model.effects import Effect
+from windlass.model.errors import Conflict
+from windlass.model.rows import (
+    Artifact,
+    Attempt,
+    Binding,
+    Checkpoint,
+    Event,
+    Idempotency,
+    LogChunk,
+    Row,
+    Run,
+    Task,
+    Timer,
+    Variable,
+)
+from windlass.model.states import RUN_ENDED
+from windlass.ports.store import Cond
+
+_ROWS_MAX = 2_000
+"""Rows of one commit: others wait for it."""
+OF_A_RUN: tuple[tuple[type[Row], str], ...] = (
+    (Artifact, "resource_id"),
+    (Binding, "package"),
+    (Effect, "id"),
+    (Variable, "key"),
+    (LogChunk, "number"),
+    (Checkpoint, "id"),
+    (Timer, "due_at"),
+    (Attempt, "id"),
+    (Task, "id"),
+    (Event, "seq"),
+)
+
+
+async def delete_run(engine: Engine, run: Run) -> None:
+    """Delete an ended run; Conflict if it has not ended, or goes on while it is deleted."""
+    if run.state not in RUN_ENDED:
+        raise Conflict(f"run {run.id} is {run.state}; cancel it first")
+    try:
+        for table, order in OF_A_RUN:
+            await _delete_all(engine, run, table, order)
+        keys = [run.request_id] if run.request_id else []
+        removed: dict[type[Row], set[Any]] = {Run: {run.id}, Idempotency: set(keys)}
+        await engine.write(removed=removed, stands=(run,))
+    except Outdated as error:
+        raise Conflict(f"run {run.id} was changed while it was being deleted") from error
+    finally:
+        engine.advance.workspace.forget(run.id)
+
+
+async def _delete_all(engine: Engine, run: Run, table: type[Row], order: str) -> None:
+    where = [Cond("run_id", "=", run.id)]
+    while True:
+        rows = await engine.store.page(table, where, order=order, limit=_ROWS_MAX)
+        if not rows:
+            return
+        await engine.write(removed={table: {row.pk for row in rows}}, stands=(run,))
