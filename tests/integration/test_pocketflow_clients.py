@@ -1,11 +1,13 @@
 """Programs of PocketFlow itself, request by request as they were seen to send them."""
 
 import json
+import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx
 import pytest
@@ -309,3 +311,59 @@ def test_a_flow_of_ours_waits_for_its_worker(pocket: Pocket) -> None:
     time.sleep(3)
     run = pocket.http.get(f"/api/v1/runs/{started}").json()
     assert run["state"] == "running"
+
+
+class PushWorker:
+    """A worker that answers `/exec/<service>` as cmd/worker does, with its own name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        worker = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                body = json.dumps({"result": worker.name}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def test_the_load_a_worker_reports_counts_from_then_on(pocket: Pocket) -> None:
+    node = {"service": "weighed", "weighted_by_load": True, "post": {"output_key": "by"}}
+    flow_id = pocket.flow({"start": "a", "nodes": {"a": node}, "edges": []})
+
+    def chosen() -> str:
+        done = pocket.until(pocket.task(flow_id), "completed")
+        return str(json.loads(done["shared_json"])["by"])
+
+    with PushWorker("one") as one, PushWorker("two") as two:
+        for worker in (one, two):
+            body = {"id": worker.name, "url": worker.url, "services": ["weighed"], "type": "http"}
+            assert pocket.post("/register", body).json() == {"ok": "1"}
+        for idle, busy in ((one, two), (two, one)):
+            for worker, load in ((idle, 0), (busy, 9)):
+                beat = {"id": worker.name, "url": worker.url, "load": load}
+                assert pocket.post("/heartbeat", beat).json() == {"ok": "1"}
+            deadline = time.monotonic() + 10
+            while chosen() != idle.name:
+                assert time.monotonic() < deadline
+            assert [chosen() for _ in range(4)] == [idle.name] * 4
