@@ -6,9 +6,9 @@ run, and the pass goes on.
 """
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 
@@ -24,7 +24,7 @@ from windlass.kernel.turn import Decision, Limits
 from windlass.kernel.view import Missing, Need
 from windlass.model.assignment import Assignment
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError
-from windlass.model.rows import Idempotency, Run, Task
+from windlass.model.rows import Idempotency, Row, Run, Task
 from windlass.model.states import TaskState
 from windlass.ports.store import Session, Store
 
@@ -92,7 +92,7 @@ class Pass:
 
     async def decide_all(self, jobs: Sequence[AnyJob]) -> None:
         """Decide every job in order; when rows are missing, read them all at once and go on."""
-        pending = list(jobs)
+        pending: list[AnyJob] = await self._standing(jobs)
         if self.locked:
             runs = sorted({job.run_id for job in jobs if isinstance(job, Job)})
             if runs:
@@ -115,6 +115,27 @@ class Pass:
             await load(self.session, self.shared.graphs, needs)
             pending = again
         raise AssertionError("a decision kept asking for more rows")
+
+    async def _standing(self, jobs: Sequence[AnyJob]) -> list[AnyJob]:
+        """The jobs without those whose rows have changed since they were read. A save would find
+        out too, but for all of them, and one stale sign of life must not have a hundred others
+        done again."""
+        guarded = [job for job in jobs if isinstance(job, WriteJob) and job.stands]
+        if not guarded:
+            return list(jobs)
+        keys: defaultdict[type[Row], set[Any]] = defaultdict(set)
+        for job in guarded:
+            for table, rows in job.stands.items():
+                keys[table] |= rows.keys()
+        found = {
+            table: {row.pk: row for row in await self.session.rows(table, list(some))}
+            for table, some in keys.items()
+        }
+        for job in guarded:
+            for table, rows in job.stands.items():
+                if any(found[table].get(key) != row for key, row in rows.items()):
+                    job.outcome = Outdated(f"a row of {table.TABLE} has changed since it was read")
+        return [job for job in jobs if not isinstance(job.outcome, Outdated)]
 
     def _write(self, job: WriteJob) -> None:
         writes = self.batch.writes

@@ -5,9 +5,12 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 
 from windlass.engine import workers
 from windlass.engine.engine import Engine
+from windlass.engine.jobs import Outdated
+from windlass.model.rows import Worker
 from windlass.testing.local import local_engine
 from windlass.testing.memory import MemoryDatabase, MemoryStore
 
@@ -55,3 +58,20 @@ async def two_engines() -> AsyncGenerator[tuple[Engine, Engine]]:
         for duty in duties:
             duty.cancel()
         await asyncio.gather(*duties, return_exceptions=True)
+
+
+async def test_a_stale_sign_of_life_does_not_have_the_rest_of_its_pass_done_again() -> None:
+    async with local_engine({}) as local:
+        engine = local.engine
+        read = await workers.register(engine, "w", transport="pull", services=["s"])
+        await workers.heartbeat(engine, "w", 5)
+        before = engine.advance.passes
+        stale = engine.write(changed=(replace(read, load=9),), stands=(read,))
+        others = [workers.register(engine, f"w{n}", transport="pull") for n in range(5)]
+        told, *made = await asyncio.gather(stale, *others, return_exceptions=True)
+        assert isinstance(told, Outdated)
+        assert [row.id for row in made if isinstance(row, Worker)] == [f"w{n}" for n in range(5)]
+        assert engine.advance.passes == before + 1
+        row = await workers.get_worker(engine, "w")
+        assert row is not None
+        assert row.load == 5
