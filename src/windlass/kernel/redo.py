@@ -32,8 +32,7 @@ def redo(turn: Turn, task_id: str | None, descendants: bool) -> Task:
         check_alone(run.state, task, later)
     for row in later:
         supersede(turn, row)
-    if later:
-        restore_variables(turn, tasks, task, {row.id for row in later})
+    restore_variables(turn, tasks, task, {row.id for row in later})
     reopen_around(turn, task)
     revisit(turn, turn.task(task.id))
     if task.idx >= 0:
@@ -149,7 +148,13 @@ def restore_variables(turn: Turn, tasks: Sequence[Task], task: Task, dropped: se
     for row in scopes:
         for key in turn.variables(row):
             turn.remove(Variable, (row, key))
-    kept = [t for t in tasks if t.scope in scopes and t.id not in dropped and t.id != task.id]
+    # What an earlier redo superseded is not said any more, nor what is open again from here on.
+    dropped = {*dropped, task.id, *places_above(task.id)}
+    kept = [
+        t
+        for t in tasks
+        if t.scope in scopes and t.id not in dropped and t.state is not TaskState.SUPERSEDED
+    ]
     writes: list[tuple[int, Task | tuple[str, str]]] = [
         (t.ended_seq, t) for t in kept if t.output is not None and t.idx < 0 and t.ended_seq
     ]
