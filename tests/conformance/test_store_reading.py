@@ -222,6 +222,7 @@ async def test_named_queries(store: Store) -> None:
     ]
     expired = await store.query("expired_leases", now=45, count_max=10, passed_over=0)
     assert expired == [{"id": f"{RUN}~d.4@1", "lease_until": 40}]
+    assert await store.query("stopping", count_max=5) == []
     assert len(await store.query("expired_leases", now=99, count_max=1, passed_over=0)) == 1
 
 

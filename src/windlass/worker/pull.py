@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 GRACE_S = 0.002
 """How long the main request waits for attempts just started: most short ones end within it, and
 then one request carries their results and asks for more."""
+LISTEN_AFTER_S = 0.3
+"""How long all slots are busy before the worker listens for what is to stop."""
 POLL_S_MAX = 20.0
 POLL_SHARE = 1 / 3
 """The main request waits at most this share of a lease, since trust counts from the request."""
@@ -123,10 +125,29 @@ class PullLoop:
         if ledger.outbox.waiting or self._stopping.is_set():
             return
         if not ledger.runtime.free:
-            await ledger.changed.wait()
+            with anyio.move_on_after(LISTEN_AFTER_S):
+                await ledger.changed.wait()
+                return
+            await self._listen()
         elif started:
             with anyio.move_on_after(GRACE_S):
                 await ledger.changed.wait()
+
+    async def _listen(self) -> None:
+        """Every slot is busy and stays so: ask for nothing, to hear at once what is to stop."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._hear)
+            await self._ledger.changed.wait()
+            group.cancel_scope.cancel()
+
+    async def _hear(self) -> None:
+        wait_ms = round(self._poll_s * 1000)
+        while True:
+            asked_at = self._clock()
+            reply = await self._exchange(self._main, [], self._asking.none(), wait_ms)
+            told = reply is not None and (reply.cancel or reply.lost)
+            if not told and self._clock() - asked_at < self._poll_s / 2:
+                await asyncio.sleep(APART_S)  # an older server does not wait, or there is none
 
     async def _demand(self, batch: list[Result]) -> Reply | None:
         """One main request: with results it is answered at once, without it waits."""

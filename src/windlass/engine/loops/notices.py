@@ -5,6 +5,8 @@ import asyncio
 from windlass.engine.engine import Engine
 from windlass.engine.notices import read
 
+_STOPS_MAX = 1_000
+
 
 class NoticeListener:
     """Wakes this process's demand, watchers and holders when another process moved something."""
@@ -25,6 +27,8 @@ class NoticeListener:
             await self._look_at_everything()
             engine.feed.wake_all()
             engine.feed.mail()
+            for row in await engine.store.query("stopping", count_max=_STOPS_MAX):
+                engine.feed.stop(row["id"], row["worker_id"])
             return 0
         news = read(heard)
         for queue in news.queues:

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import islice
 from typing import Any, TypeVar
 
 from windlass.model.effects import Effect
@@ -78,6 +79,11 @@ def find_target(db: MemoryDatabase, flow: str, number: int) -> Found:
     return []
 
 
+def stopping(db: MemoryDatabase, count_max: int) -> Found:
+    asked = (a for a in db.live_attempts if a.cancel_at is not None)
+    return [{"id": a.id, "worker_id": a.worker_id} for a in islice(asked, count_max)]
+
+
 def next_effect(db: MemoryDatabase, addresses: Sequence[str]) -> Found:
     coming = (
         max(effect.due_at, effect.lease_until)
@@ -135,6 +141,7 @@ QUERIES: dict[str, Callable[..., Found]] = {
         count_runs,
         count_queues,
         count_held,
+        stopping,
         next_effect,
         count_effects,
         flow_versions,

@@ -58,6 +58,11 @@ select worker_id, count(*) as n from attempts where state in ('claimed', 'runnin
 select flow_id, count(*) as n, max(number) as latest from versions
  where flow_id = any(:flow_ids) group by flow_id;
 
+-- name: stopping
+-- Live attempts that were asked to stop, and who has them.
+select id, worker_id from attempts
+ where state in ('claimed', 'running') and cancel_at is not null limit :count_max;
+
 -- name: lock_leases
 -- The leases of some attempts, held until the transaction ends.
 select id, lease_until from attempts where id = any(:ids) order by id for update;
