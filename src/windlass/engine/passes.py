@@ -178,7 +178,8 @@ class Pass:
             log.exception("a task of run %s cannot be claimed", job.run_id)
             return self._claim_failed(job, error)
         view.steps = 0
-        self.shared.workspace.decided(view)
+        if view.heavy:
+            self.shared.workspace.decided(view)
         if decision is NOTHING and self._reread(job, view):
             return self._decide(job)
         job.outcome = decision.answer
@@ -217,6 +218,7 @@ class Pass:
             if job.key is not None and job.key.key in self.batch.writes.made.get(Idempotency, ()):
                 raise Conflict(f'key "{job.key.key}" starts another run at this very moment')
             view.whole = True
+            view.weigh(job.event.run)
             return job.decide(view, self.now, limits)
         run = view.get(Run, job.run_id)
         if run is None:

@@ -24,6 +24,8 @@ class RunCounts:
         self._counted_at = -_KEPT_MS
 
     def committed(self, writes: Writes) -> None:
+        if self._counted_at < 0:
+            return  # nobody has asked yet
         before = cast("dict[str, Run]", writes.was.get(Run, {}))
         for run in cast("dict[str, Run]", writes.changed.get(Run, {})).values():
             was = before[run.id].state if run.id in before else None

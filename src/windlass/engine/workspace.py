@@ -57,6 +57,8 @@ class RunView:
         self.memo: dict[Any, Any] = {}
         self.steps = 0
         self.bytes = 0
+        self.heavy = False
+        """Its parameters are so large that keeping them parsed matters."""
         self.whole_scopes: set[str] = set()
         """Scopes whose shared keys are all in memory."""
         self.sets: dict[Need, Any] = {}
@@ -133,8 +135,13 @@ class RunView:
         for key in keys:
             known.setdefault(key, None)
         for row in rows:
+            if isinstance(row, Run):
+                self.weigh(row)
             if known.get(row.pk) is None:
                 known[row.pk] = row
+
+    def weigh(self, run: Run) -> None:
+        self.heavy = len(run.params) > _LIGHT_BYTES
 
     def apply(self, decision: Decision) -> None:
         for table, keys in decision.removed.items():
@@ -148,11 +155,19 @@ class RunView:
                     self.tables[table].update(rows)
 
     def prune(self) -> None:
-        """Forget what a busy run will hardly ask for again: ended work, branches that wait."""
+        """Forget what a busy run will hardly ask for again: ended work, branches that wait. Notes
+        how much the rest takes: its payloads, as everything else is small beside them."""
         self.sets.clear()
         self.fresh = False
+        size = 0
         tasks = cast("dict[str, Task | None]", self.tables[Task])
-        for key in [k for k, t in tasks.items() if t is None or _forget(t)]:
+        over: list[str] = []
+        for key, task in tasks.items():
+            if task is None or _forget(task):
+                over.append(key)
+            elif task.input is not None:
+                size += len(task.input)
+        for key in over:
             del tasks[key]
         attempts = cast("dict[str, Attempt | None]", self.tables[Attempt])
         for key in [k for k, a in attempts.items() if a is None or a.state not in ATTEMPT_LIVE]:
@@ -162,18 +177,11 @@ class RunView:
         timers = self.tables[Timer]
         for key in [k for k, timer in timers.items() if timer is None]:
             del timers[key]
-
-    def weigh(self) -> None:
-        """Note about how much this takes: the payloads, as everything else is small beside them."""
-        run = self.run
-        size = 0
-        if run is not None:
-            parsed = _PARSED if len(run.params) > _LIGHT_BYTES and self.memo else 1
-            size = len(run.params) * parsed + len(run.tags)
         for variable in cast("dict[Any, Variable | None]", self.tables[Variable]).values():
             size += len(variable.value) if variable is not None else 0
-        for task in cast("dict[str, Task | None]", self.tables[Task]).values():
-            size += len((task and task.input) or "")
+        run = self.run
+        if self.heavy and run is not None:
+            size += len(run.params) * (_PARSED if self.memo else 1)
         self.bytes = size
 
 
@@ -215,7 +223,7 @@ class Workspace:
         """After a decision: of runs with large parameters, only some keep them parsed. A pass may
         go through many such runs, so this does not wait for its end."""
         run = view.run
-        if run is None or len(run.params) <= _LIGHT_BYTES:
+        if run is None:
             return
         self._parsed[view.run_id] = len(run.params) * _PARSED
         self._parsed.move_to_end(view.run_id)
@@ -235,9 +243,8 @@ class Workspace:
                 # Ended, or waiting for a time, a signal or a person: that costs no memory.
                 self.forget(run_id)
             else:
-                view.prune()
                 self._bytes -= view.bytes
-                view.weigh()
+                view.prune()
                 self._bytes += view.bytes
                 self._views.move_to_end(run_id)
         while len(self._views) > self._runs_max or self._bytes > self._bytes_max:
