@@ -17,7 +17,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
 
 from windlass.engine.demand import Demand, Demands
 from windlass.engine.graphs import Graphs
@@ -34,7 +33,7 @@ from windlass.kernel.events import (
 )
 from windlass.kernel.turn import Limits
 from windlass.model.errors import Unavailable
-from windlass.model.rows import Event, Failure, Row
+from windlass.model.rows import Event, Failure
 from windlass.ports.store import Raced, Store, Writes
 
 log = logging.getLogger(__name__)
@@ -254,11 +253,3 @@ class Advance:
                     # It was withdrawn while this pass was being committed.
                     for assignment in demand.given:
                         self.give_back(assignment.attempt_id)
-
-
-def rows_of(*rows: Row) -> dict[type[Row], dict[Any, Row]]:
-    """Rows by table and key, as a write takes them."""
-    tables: dict[type[Row], dict[Any, Row]] = {}
-    for row in rows:
-        tables.setdefault(type(row), {})[row.pk] = row
-    return tables

@@ -13,7 +13,7 @@ from windlass.engine.engine import Engine
 from windlass.kernel.events import AttemptFailed, AttemptStarted, AttemptSucceeded
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, StaleLease
-from windlass.model.rows import Failure, Json
+from windlass.model.rows import Failure, Json, Row
 from windlass.model.values import readable
 
 _LOG_CHARS_MAX = 1_000_000
@@ -79,23 +79,32 @@ class Attempts:
         *,
         skipped: bool = False,
         metadata: dict[str, Any] | None = None,
+        along: Sequence[Row] = (),
     ) -> str:
-        """Hand in a result. One that cannot be read or kept fails the attempt for good, and is
-        then refused: the next time it would be no different."""
+        """Hand in a result, with rows that belong to it. One that cannot be read or kept fails the
+        attempt for good, and is then refused: the next time it would be no different."""
         try:
             text = readable(output, "the result")
             event = AttemptSucceeded(attempt_id, text, storable(log), skipped, metadata)
-            answer: str = await self._engine.submit(event)
+            answer: str = await self._engine.submit(event, *along)
         except BadRequest as error:
             await self.failed(attempt_id, Failure("fatal", str(error)), log)
             raise
         return answer
 
-    async def failed(self, attempt_id: str, failure: Failure, log: str | None = None) -> str:
+    async def failed(
+        self,
+        attempt_id: str,
+        failure: Failure,
+        log: str | None = None,
+        *,
+        along: Sequence[Row] = (),
+    ) -> str:
         message = whole(failure.message[:_MESSAGE_CHARS_MAX])
         if message != failure.message:
             failure = msgspec.structs.replace(failure, message=message)
-        answer: str = await self._engine.submit(AttemptFailed(attempt_id, failure, storable(log)))
+        event = AttemptFailed(attempt_id, failure, storable(log))
+        answer: str = await self._engine.submit(event, *along)
         return answer
 
     async def renew(self, attempts: Sequence[str], worker_id: str = "") -> dict[str, bool]:

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from windlass.engine.advance import Advance, rows_of
+from windlass.engine.advance import Advance
 from windlass.engine.feed import Feed
 from windlass.engine.graphs import Graphs
 from windlass.engine.handlers import Handlers
 from windlass.engine.installing import Installing
-from windlass.engine.jobs import Job, Outdated, WriteJob
+from windlass.engine.jobs import Job, Outdated, WriteJob, rows_of
 from windlass.engine.loops.forever import Duties
 from windlass.engine.run_counts import RunCounts
 from windlass.kernel.events import RunEvent
@@ -86,10 +86,11 @@ class Engine:
     def new_id(self) -> str:
         return uuid7(self.store.now(), self._random_bits(74))
 
-    async def submit(self, event: RunEvent) -> Any:
-        """Hand an event to the group commit; returns once it is committed or refused."""
+    async def submit(self, event: RunEvent, *along: Row) -> Any:
+        """Hand an event to the group commit, with rows that are made only if it counts; returns
+        once it is committed or refused."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.advance.submit(Job(event, answer))
+        self.advance.submit(Job(event, answer, along))
         return await answer
 
     async def write(

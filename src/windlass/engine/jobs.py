@@ -1,7 +1,7 @@
 """Jobs: what waits to be decided and committed, each with the caller who waits for it."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from windlass.engine.demand import Demand
@@ -33,9 +33,16 @@ _REASON_CHARS_MAX = 500
 class Job:
     """An event for a run that exists, and whoever waits for its outcome."""
 
-    __slots__ = ("answer", "event", "outcome", "run_id")
+    __slots__ = ("along", "answer", "event", "outcome", "run_id")
 
-    def __init__(self, event: RunEvent, answer: "asyncio.Future[Any] | None" = None) -> None:
+    def __init__(
+        self,
+        event: RunEvent,
+        answer: "asyncio.Future[Any] | None" = None,
+        along: Sequence[Row] = (),
+    ) -> None:
+        self.along = along
+        """Rows that belong to what the event says: made in its commit, if it counts."""
         self.event: RunEvent = event
         self.run_id = run_id_of(event)
         self.answer = answer
@@ -164,3 +171,11 @@ class ClaimJob(Job):
 
 
 AnyJob = Job | StartJob | WriteJob
+
+
+def rows_of(*rows: Row) -> dict[type[Row], dict[Any, Row]]:
+    """Rows by table and key, as a write takes them."""
+    tables: dict[type[Row], dict[Any, Row]] = {}
+    for row in rows:
+        tables.setdefault(type(row), {})[row.pk] = row
+    return tables

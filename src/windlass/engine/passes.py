@@ -14,7 +14,7 @@ import msgspec
 
 from windlass.engine.demand import Demands
 from windlass.engine.graphs import Graphs
-from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, StartJob, WriteJob
+from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, StartJob, WriteJob, rows_of
 from windlass.engine.loading import load
 from windlass.engine.notices import notices_of
 from windlass.engine.workspace import Batch, RunView, Workspace
@@ -186,6 +186,8 @@ class Pass:
         if decision.made or decision.changed or decision.removed:
             self.batch.add(decision, view)
             view.apply(decision)
+            if isinstance(job, Job) and job.along:
+                self.batch.add(Decision(rows_of(*job.along)), None)
             if isinstance(job, Job) and isinstance(job.event, LeaseExpired):
                 self.batch.writes.expired[job.event.attempt_id] = self.now
         if isinstance(job, ClaimJob) and isinstance(decision.answer, Assignment):

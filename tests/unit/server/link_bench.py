@@ -1,7 +1,7 @@
 """A link plane over an engine in memory, and what its tests say to it."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 
 from windlass.engine.attempts import Attempts
 from windlass.model.assignment import Assignment
-from windlass.model.rows import Failure, Worker
+from windlass.model.rows import Failure, Row, Worker
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.channel import Heard
 from windlass.protocol.link.envelope import Envelope, Generation, Sender
@@ -97,7 +97,7 @@ def failures(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[Failure]:
     """The failures that are reported from now on."""
     found: list[Failure] = []
 
-    async def failed(_: str, failure: Failure) -> str:
+    async def failed(_: str, failure: Failure, *, along: Sequence[Row] = ()) -> str:
         found.append(failure)
         return "accepted"
 

@@ -114,6 +114,14 @@ class FeedbackSink:
         self.progress.pop(attempt_id, None)
         self._chars.pop(attempt_id, None)
 
+    def take_of(self, attempt_id: str) -> list[LogChunk]:
+        """What an attempt has said and is not written yet, for the commit of its outcome."""
+        mine = [chunk for chunk in self._pending if chunk.attempt_id == attempt_id]
+        if mine:
+            self._pending = [chunk for chunk in self._pending if chunk.attempt_id != attempt_id]
+            self._pending_chars -= sum(len(chunk.text) for chunk in mine)
+        return mine
+
     async def flush(self) -> None:
         """Write what has gathered. Only a database that is away is worth another try: chunks of
         all workers are written together, and none may hold up another's results."""

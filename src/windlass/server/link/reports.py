@@ -94,16 +94,18 @@ class Reports:
         attempt_id = result.task_id
         if result.status not in ("SUCCEEDED", "SKIPPED"):
             return await self._failure(attempt_id, failure_of(result), Answer())
-        await self._keep_logs()
+        logs = self._plane.feedback.take_of(attempt_id)
         try:
             output = readable(result.result, "the result")
             made = artifacts_of(result, self._session.worker_id, self._plane.engine.store.now())
-            if made:
-                await _until_written(lambda: self._plane.engine.write(*made))
             skipped = result.status == "SKIPPED"
             return await self._commit(
                 lambda: self._plane.attempts.succeeded(
-                    attempt_id, output, skipped=skipped, metadata=metadata_of(result)
+                    attempt_id,
+                    output,
+                    skipped=skipped,
+                    metadata=metadata_of(result),
+                    along=[*made, *logs],
                 )
             )
         except BadRequest as error:
@@ -113,13 +115,11 @@ class Reports:
             return await self._failure(attempt_id, Failure("fatal", str(error)), refused)
 
     async def _failure(self, attempt_id: str, failure: Failure, answer: Answer) -> Answer:
-        await self._keep_logs()
-        outcome = await self._commit(lambda: self._plane.attempts.failed(attempt_id, failure))
+        logs = self._plane.feedback.take_of(attempt_id)
+        outcome = await self._commit(
+            lambda: self._plane.attempts.failed(attempt_id, failure, along=logs)
+        )
         return outcome if outcome.code else answer
-
-    async def _keep_logs(self) -> None:
-        """What was logged is there when the outcome is, if that can be: it never waits for it."""
-        await self.quietly(self._plane.feedback.flush())
 
     async def _commit(self, report: Callable[[], Coroutine[Any, Any, str]]) -> Answer:
         try:
