@@ -304,12 +304,12 @@ def _rebind(turn: Turn, event: RebindRequested) -> Decision:
     run = turn.run
     if run.state in RUN_ENDED:
         raise Conflict(f"run {run.id} is already {run.state}; nothing of it waits for a worker")
-    stranded = placement.rebind(turn, event.worker_id, event.lost)
-    for task_id in stranded if event.gone else ():
+    left_alone = placement.rebind(turn, event.worker_id, event.lost)
+    for task_id in left_alone if event.gone else ():
         task = turn.task(task_id)
         # Whoever fails first may take the others along.
         if task.state is TaskState.QUEUED:
-            call.strand(turn, task, event.lost or "")
+            call.fail_without_worker(turn, task, event.lost or "")
     return _finish(turn, "run.rebound", None, None, worker=event.worker_id, lost=event.lost)
 
 

@@ -90,7 +90,7 @@ def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
             turn.make(
                 Binding(run_id=turn.run.id, package=package, worker_id=worker_id, bound_at=turn.now)
             )
-    stranded: list[str] = []
+    left_alone: list[str] = []
     for task in turn.open_tasks(turn.run.id):
         node = turn.node(task)
         if task.state is not TaskState.QUEUED or node.kind is not Kind.CALL:
@@ -99,14 +99,14 @@ def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
         if node.target is None or not node.target.package or (lost is not None and owner != lost):
             continue
         if resource_owner(task.input) is not None:
-            stranded += [task.id] if lost is not None else []
+            left_alone += [task.id] if lost is not None else []
             continue
         if node.affinity is not None:
             turn.drop_timer(task.id, "unpin")
         service = node.target.service
         queue = node.target.queue if worker_id is None else own_queue(worker_id, service)
         turn.move(task, task.state, queue=queue, avoid=owner or task.avoid, ready_at=turn.now)
-    return stranded
+    return left_alone
 
 
 def packages_of(turn: Turn) -> list[str]:

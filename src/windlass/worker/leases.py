@@ -33,7 +33,7 @@ def unsaid(context: Context, token: str | int) -> Said | None:
 
 
 class Leases:
-    """All held attempts; used by the exchange loop and by the keeper's thread."""
+    """All held attempts; used by the exchange loop and by the renewer's thread."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

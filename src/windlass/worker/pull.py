@@ -4,8 +4,8 @@ Two requests may be under way. The *main* one states demand: it waits at the ser
 nothing to do, and takes all results along when there are any, so a chain of short steps costs one
 round trip a step and a flood goes in batches. The *side* one exists for results that are ready
 while the main one waits; it also asks for places of bounded services that became free meanwhile,
-which the server adds to what the main one asks for. Results leave the outbox only against a
-receipt, so they survive a server that restarts; attempts stay leased meanwhile through the keeper.
+which the server adds to what the main one asks for. Results leave the unsent only against a
+receipt, so they survive a server that restarts; attempts stay leased meanwhile through the renewer.
 """
 
 import asyncio
@@ -23,8 +23,8 @@ from windlass.worker.asking import Ask, Asking
 from windlass.worker.backoff import Backoff
 from windlass.worker.calls import ServerCalls
 from windlass.worker.context import Stop
-from windlass.worker.keeper import Keeper
-from windlass.worker.ledger import Ledger
+from windlass.worker.lease_renewer import LeaseRenewer
+from windlass.worker.pull_state import PullState
 
 log = logging.getLogger(__name__)
 
@@ -49,19 +49,19 @@ class PullLoop:
         self,
         main: ServerCalls,
         side: ServerCalls,
-        ledger: Ledger,
-        keeper: Keeper,
+        state: PullState,
+        renewer: LeaseRenewer,
         clock: Callable[[], float] = time.monotonic,
         random_: random.Random | None = None,
     ) -> None:
         self._random = random_ or random.Random()
         self._main = main
         self._side = side
-        self._ledger = ledger
-        self._asking = Asking(ledger.runtime)
+        self._state = state
+        self._asking = Asking(state.runtime)
         self._waiting_ask = 0
         self._apart = False
-        self._keeper = keeper
+        self._renewer = renewer
         self._clock = clock
         self._parked = asyncio.Event()
         """Set while the main request waits, so results must go by the side."""
@@ -73,7 +73,7 @@ class PullLoop:
     def stop(self) -> None:
         """Take no more work. A request that waits is dropped; one being answered is read."""
         self._stopping.set()
-        self._ledger.changed.set()
+        self._state.changed.set()
         if self._waiting is not None:
             self._waiting.cancel()
 
@@ -84,12 +84,12 @@ class PullLoop:
                 await self._work(drain_s)
         finally:
             with anyio.move_on_after(FLUSH_S, shield=True):
-                await asyncio.to_thread(self._keeper.stop)
+                await asyncio.to_thread(self._renewer.stop)
             self._main.close()
             self._side.close()
 
     async def _work(self, drain_s: float) -> None:
-        self._keeper.start()
+        self._renewer.start()
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._poll)
@@ -106,9 +106,9 @@ class PullLoop:
         started = 0
         while not self._stopping.is_set():
             await self._ready(started)
-            batch = self._ledger.take()
+            batch = self._state.take()
             started = 0
-            if not batch and (self._stopping.is_set() or not self._ledger.runtime.free):
+            if not batch and (self._stopping.is_set() or not self._state.runtime.free):
                 continue
             reply = await self._demand(batch)
             if reply is None:
@@ -120,24 +120,24 @@ class PullLoop:
 
     async def _ready(self, started: int) -> None:
         """Wait for a slot or a result; attempts just started get a moment to end."""
-        ledger = self._ledger
-        ledger.changed.clear()
-        if ledger.outbox.waiting or self._stopping.is_set():
+        state = self._state
+        state.changed.clear()
+        if state.unsent.waiting or self._stopping.is_set():
             return
-        if not ledger.runtime.free:
+        if not state.runtime.free:
             with anyio.move_on_after(LISTEN_AFTER_S):
-                await ledger.changed.wait()
+                await state.changed.wait()
                 return
             await self._listen()
         elif started:
             with anyio.move_on_after(GRACE_S):
-                await ledger.changed.wait()
+                await state.changed.wait()
 
     async def _listen(self) -> None:
         """Every slot is busy and stays so: ask for nothing, to hear at once what is to stop."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._hear)
-            await self._ledger.changed.wait()
+            await self._state.changed.wait()
             group.cancel_scope.cancel()
 
     async def _hear(self) -> None:
@@ -170,9 +170,9 @@ class PullLoop:
     async def _report(self) -> None:
         backoff = Backoff(random_=self._random)
         while True:
-            await self._ledger.outbox.added.wait()
+            await self._state.unsent.added.wait()
             await self._parked.wait()
-            batch = self._ledger.take()
+            batch = self._state.take()
             ask = self._free_since()
             if not batch and not ask.slots:
                 continue
@@ -207,23 +207,23 @@ class PullLoop:
     ) -> Reply | None:
         asked_at = self._clock()
         try:
-            reply = await server.exchange(self._ledger.message(batch, ask, wait_ms, joins))
+            reply = await server.exchange(self._state.message(batch, ask, wait_ms, joins))
         except (BadRequest, DefinitionError) as error:
-            self._ledger.refused(batch, str(error))
+            self._state.refused(batch, str(error))
             return None
         except WindlassError as error:
             self._note_down(error)
-            self._ledger.outbox.failed(batch)
+            self._state.unsent.failed(batch)
             return None
         except asyncio.CancelledError:
-            self._ledger.outbox.failed(batch)
+            self._state.unsent.failed(batch)
             raise
         self._down = False
         for assigned in reply.attempts:
-            self._keeper.hurry(assigned.lease_s)
+            self._renewer.hurry(assigned.lease_s)
         if joins and ask.slots:
             self._joined(reply, ask, joins)
-        self._ledger.absorb(batch, reply, asked_at)
+        self._state.absorb(batch, reply, asked_at)
         if not reply.known:
             await self._sign_on_again(server)
         return reply if reply.known and (not batch or reply.results) else None
@@ -234,7 +234,7 @@ class PullLoop:
             self._apart = self._apart or (self._waiting_ask == number and not reply.attempts)
         elif not self._asking.join(ask, number):
             # The one it joined has been answered, and the next asked for less than there is.
-            self._ledger.outbox.added.set()
+            self._state.unsent.added.set()
 
     def _note_down(self, error: WindlassError) -> None:
         level = logging.DEBUG if self._down else logging.WARNING  # once is enough
@@ -265,7 +265,7 @@ class PullLoop:
 
     def _set_terms(self, terms: Registered) -> None:
         self._poll_s = min(POLL_S_MAX, terms.lease_s * POLL_SHARE)
-        self._keeper.set_terms(terms)
+        self._renewer.set_terms(terms)
 
     async def _pause(self, backoff: Backoff) -> None:
         """Wait before the next try; when it is time to go, only for a moment."""
@@ -278,7 +278,7 @@ class PullLoop:
 
     async def _drain(self, drain_s: float) -> None:
         """Let handlers end and results arrive; what still runs after `drain_s` is given back."""
-        runtime = self._ledger.runtime
+        runtime = self._state.runtime
         if runtime.load:
             log.info("waiting up to %g s for %d running attempts", drain_s, runtime.load)
         with anyio.move_on_after(drain_s):
@@ -287,14 +287,14 @@ class PullLoop:
             call.context.stop(Stop.CANCELLED)
         with anyio.move_on_after(1.0):
             await self._idle()
-        self._ledger.give_back()  # handlers in threads cannot be ended from outside
+        self._state.give_back()  # handlers in threads cannot be ended from outside
         with anyio.move_on_after(FLUSH_S):
-            await self._ledger.outbox.empty()
+            await self._state.unsent.empty()
 
     async def _idle(self) -> None:
-        while self._ledger.runtime.load:
-            self._ledger.changed.clear()
-            await self._ledger.changed.wait()
+        while self._state.runtime.load:
+            self._state.changed.clear()
+            await self._state.changed.wait()
 
     async def _sign_off(self) -> None:
         try:

@@ -17,9 +17,9 @@ import anyio
 import uvicorn
 
 from windlass.model.errors import WindlassError
-from windlass.worker.beacon import Beacon
 from windlass.worker.context import Stop
 from windlass.worker.exec_app import ExecApp
+from windlass.worker.push_registration import PushRegistration
 from windlass.worker.registry import Worker
 from windlass.worker.runtime import Runtime
 from windlass.worker.settings import WorkerSettings
@@ -58,14 +58,16 @@ class PushServer:
 
         loop = asyncio.get_running_loop()
         services, caps = sorted(self._worker.services), self._worker.caps
-        beacon = Beacon(settings, self.url, services, app.load, refused, caps=caps, logs=app)
+        registration = PushRegistration(
+            settings, self.url, services, app.load, refused, caps=caps, logs=app
+        )
         async with anyio.create_task_group() as group:
             group.start_soon(server.serve, [listening])
-            beacon.start()
+            registration.start()
             log.info("worker %s listens on %s for %s", settings.id, self.url, settings.server)
             await self._stopping.wait()
             # Sign off first, so the scheduler sends no more while the rest is finished.
-            await asyncio.to_thread(beacon.stop)
+            await asyncio.to_thread(registration.stop)
             await self._drain(app, settings.drain_s)
             server.should_exit = True
         if refusals:

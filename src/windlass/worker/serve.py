@@ -14,15 +14,15 @@ import uvloop
 from windlass.client.transport import Connection
 from windlass.protocol.exchange import Registration
 from windlass.worker.calls import BlockingCalls, ServerCalls
-from windlass.worker.keeper import Keeper
+from windlass.worker.lease_renewer import LeaseRenewer
 from windlass.worker.leases import Leases
-from windlass.worker.ledger import Ledger
 from windlass.worker.link.executor import ServiceExecutor
 from windlass.worker.link.metrics import metrics_served
 from windlass.worker.link.packages import Packages
 from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.serve import link_runner
 from windlass.worker.pull import PullLoop
+from windlass.worker.pull_state import PullState
 from windlass.worker.push import PushServer
 from windlass.worker.registry import Worker
 from windlass.worker.runtime import Runtime
@@ -49,12 +49,12 @@ def pull_loop(worker: Worker, runtime: Runtime, settings: WorkerSettings) -> Pul
     )
     leases = Leases()
     blocking = BlockingCalls(settings.server, settings.token, registration, settings.tls_ca)
-    keeper = Keeper(blocking, leases, registration.services, lambda: runtime.load)
+    renewer = LeaseRenewer(blocking, leases, registration.services, lambda: runtime.load)
     main, side = (
         ServerCalls(Connection(settings.server, settings.token, settings.tls_ca), registration)
         for _ in range(2)
     )
-    return PullLoop(main, side, Ledger(runtime, leases), keeper)
+    return PullLoop(main, side, PullState(runtime, leases), renewer)
 
 
 async def run_pull(worker: Worker, settings: WorkerSettings) -> bool:

@@ -3,7 +3,7 @@
 from windlass.model.errors import Unavailable
 from windlass.protocol.exchange import Exchange, Registered, Reply
 from windlass.worker.context import Context, Stop
-from windlass.worker.keeper import Keeper
+from windlass.worker.lease_renewer import LeaseRenewer
 from windlass.worker.leases import Leases
 
 
@@ -36,12 +36,12 @@ class FakeLink:
     def close(self) -> None: ...
 
 
-def make() -> tuple[Clock, Leases, Context, FakeLink, Keeper]:
+def make() -> tuple[Clock, Leases, Context, FakeLink, LeaseRenewer]:
     clock, link = Clock(), FakeLink()
     leases = Leases(clock)
     context = Context(attempt_id="a@1", clock=clock)
     leases.add(context, lease_s=10, asked_at=clock.now)
-    return clock, leases, context, link, Keeper(link, leases, ["s"], lambda: 1, clock)
+    return clock, leases, context, link, LeaseRenewer(link, leases, ["s"], lambda: 1, clock)
 
 
 def test_trust_in_a_lease_ends_at_four_fifths_of_its_term() -> None:
@@ -63,9 +63,9 @@ def test_trust_counts_from_the_request_and_not_from_its_answer() -> None:
 
 
 def test_a_beat_renews_what_is_held() -> None:
-    clock, leases, context, link, keeper = make()
+    clock, leases, context, link, renewer = make()
     clock.now += 6
-    keeper.beat()
+    renewer.beat()
     assert link.sent[0].renew == ["a@1"]
     assert link.sent[0].slots == 0
     clock.now += 6
@@ -74,34 +74,34 @@ def test_a_beat_renews_what_is_held() -> None:
 
 
 def test_failing_beats_stop_the_handler_before_the_server_gives_its_work_away() -> None:
-    clock, _, context, link, keeper = make()
+    clock, _, context, link, renewer = make()
     link.reply = None
     stopped: list[float] = []
     context.on_stop(lambda: stopped.append(clock.now))
     for _ in range(9):
         clock.now += 1
-        keeper.beat()
+        renewer.beat()
     assert stopped == [108.0]
     assert context.stopped is Stop.LOST
 
 
 def test_the_server_may_ask_to_stop_or_say_that_a_lease_is_gone() -> None:
-    _, leases, context, link, keeper = make()
+    _, leases, context, link, renewer = make()
     link.reply = Reply(cancel=["a@1"])
-    keeper.beat()
+    renewer.beat()
     assert str(context.stopped) == "cancelled"
     assert leases.ids() == ["a@1"]
     link.reply = Reply(lost=["a@1"])
-    keeper.beat()
+    renewer.beat()
     assert context.stopped is Stop.LOST
     assert leases.ids() == []
 
 
 def test_a_server_that_forgot_us_is_told_again_and_has_renewed_nothing() -> None:
-    clock, _, context, link, keeper = make()
+    clock, _, context, link, renewer = make()
     link.reply = Reply(known=False)
     clock.now += 5
-    keeper.beat()
+    renewer.beat()
     assert link.registered == 1
     clock.now += 4
     assert context.stopped is Stop.LOST

@@ -248,7 +248,7 @@ def unpin(turn: Turn, task: Task) -> None:
         turn.move(task, task.state, queue=node.target.queue, ready_at=turn.now)
 
 
-def strand(turn: Turn, task: Task, worker_id: str) -> None:
+def fail_without_worker(turn: Turn, task: Task, worker_id: str) -> None:
     """The worker that keeps what a task needs is gone for good."""
     text = f"worker {worker_id}, which keeps what this task needs, is gone"
     fail(turn, task, Failure("fatal", text, code="E.RESOURCE.MISSING"))

@@ -18,10 +18,10 @@ from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.server import Server
 from windlass.worker import Context, PermanentError, TemporaryError
 from windlass.worker.calls import ServerCalls
-from windlass.worker.keeper import Keeper
+from windlass.worker.lease_renewer import LeaseRenewer
 from windlass.worker.leases import Leases
-from windlass.worker.ledger import Ledger
 from windlass.worker.pull import PullLoop
+from windlass.worker.pull_state import PullState
 from windlass.worker.registry import Worker
 from windlass.worker.runtime import Runtime
 
@@ -47,7 +47,7 @@ class Wire:
         """There is nothing to close."""
 
 
-class Books(Ledger):
+class Books(PullState):
     """The worker's books, which also tell the world what counts."""
 
     accepted: Callable[[str, str], None]
@@ -60,8 +60,8 @@ class Books(Ledger):
         super().absorb(batch, reply, asked_at)
 
 
-class LoopKeeper(Keeper):
-    """The keeper without its thread: the same beats, on the simulated loop."""
+class LoopKeeper(LeaseRenewer):
+    """The renewer without its thread: the same beats, on the simulated loop."""
 
     calls: ServerCalls
 
@@ -126,6 +126,6 @@ class PullWorker(WorkerHost):
         books.accepted = self._accepted
         calls = [ServerCalls(self._wire, registration) for _ in range(3)]
         unused: Any = None
-        keeper = LoopKeeper(unused, leases, list(PULL), lambda: runtime.load, clock)
-        keeper.calls = calls[2]
-        await PullLoop(calls[0], calls[1], books, keeper, clock, self._rng).run(_DRAIN_S)
+        renewer = LoopKeeper(unused, leases, list(PULL), lambda: runtime.load, clock)
+        renewer.calls = calls[2]
+        await PullLoop(calls[0], calls[1], books, renewer, clock, self._rng).run(_DRAIN_S)

@@ -1,7 +1,7 @@
-"""The keeper: renews the leases of running attempts from a thread of its own.
+"""The renewer: renews the leases of running attempts from a thread of its own.
 
 Handlers may block the event loop for as long as they like; leases and heartbeats do not depend on
-it. When renewals fail for too long, the keeper stops the handlers before the server gives their
+it. When renewals fail for too long, the renewer stops the handlers before the server gives their
 work to somebody else.
 """
 
@@ -25,8 +25,8 @@ BUSY_S = 2.0
 """At most this long between beats while something runs: a beat is how a cancellation arrives."""
 
 
-class KeeperCalls(Protocol):
-    """What the keeper needs of a server."""
+class RenewalCalls(Protocol):
+    """What the renewer needs of a server."""
 
     def register(self, timeout_s: float) -> Registered: ...
 
@@ -35,12 +35,12 @@ class KeeperCalls(Protocol):
     def close(self) -> None: ...
 
 
-class Keeper:
+class LeaseRenewer:
     """Beats until it is stopped; `beat` alone is what tests call."""
 
     def __init__(
         self,
-        server: KeeperCalls,
+        server: RenewalCalls,
         leases: Leases,
         services: list[str],
         load: Callable[[], int],
@@ -55,7 +55,7 @@ class Keeper:
         self._down = False
         self._wake = threading.Event()
         self._stopped = False
-        self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="renewer", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

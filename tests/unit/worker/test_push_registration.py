@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from windlass.model.errors import Denied, Unauthorized, WindlassError
-from windlass.worker.beacon import Beacon
+from windlass.worker.push_registration import PushRegistration
 from windlass.worker.settings import WorkerSettings
 
 
@@ -25,10 +25,10 @@ def server() -> Server:
     return Server()
 
 
-def beacon_of(server: Server, refusals: list[WindlassError]) -> Beacon:
+def beacon_of(server: Server, refusals: list[WindlassError]) -> PushRegistration:
     settings = WorkerSettings(server="http://s", id="w", concurrency=64)
     transport = httpx.MockTransport(server)
-    return Beacon(settings, "http://w", ["a"], lambda: 3, refusals.append, transport)
+    return PushRegistration(settings, "http://w", ["a"], lambda: 3, refusals.append, transport)
 
 
 def test_a_worker_registers_how_much_it_can_take(server: Server) -> None:
@@ -64,13 +64,13 @@ def test_a_server_in_trouble_refuses_nobody(server: Server, status: int) -> None
 
 def test_a_worker_that_was_welcome_goes_on_trying(server: Server) -> None:
     refusals: list[WindlassError] = []
-    beacon = beacon_of(server, refusals)
-    beacon.beat()
+    registration = beacon_of(server, refusals)
+    registration.beat()
     server.status = 404
-    beacon.beat()  # the server has forgotten it
+    registration.beat()  # the server has forgotten it
     server.status = 401
-    beacon.beat()
+    registration.beat()
     assert refusals == []
     server.status = 200
-    beacon.beat()
+    registration.beat()
     assert server.requests[-1].url.path == "/api/workers/register"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from windlass.protocol.exchange import Receipt, Result
 
 
-class Outbox:
+class UnsentResults:
     """Finished results in order, until each has its receipt. Belongs to one event loop."""
 
     def __init__(self) -> None:

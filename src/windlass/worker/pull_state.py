@@ -14,21 +14,21 @@ from windlass.protocol.exchange import RESULTS_MAX, Assigned, Exchange, Fault, R
 from windlass.worker.asking import Ask
 from windlass.worker.context import Context, Stop
 from windlass.worker.leases import Leases
-from windlass.worker.outbox import Outbox
 from windlass.worker.outcome import Outcome
 from windlass.worker.runtime import Call, Runtime
+from windlass.worker.unsent import UnsentResults
 
 log = logging.getLogger(__name__)
 
 
-class Ledger:
+class PullState:
     """Belongs to one event loop."""
 
     def __init__(
         self, runtime: Runtime, leases: Leases, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.runtime = runtime
-        self.outbox = Outbox()
+        self.unsent = UnsentResults()
         self.changed = asyncio.Event()
         """Set when a handler has ended: a slot is free, and mostly a result is there."""
         self._leases = leases
@@ -40,8 +40,8 @@ class Ledger:
         """The results for the next request."""
         if self._singly:
             self._singly -= 1
-            return self.outbox.take(1)
-        return self.outbox.take(RESULTS_MAX)
+            return self.unsent.take(1)
+        return self.unsent.take(RESULTS_MAX)
 
     def message(self, batch: list[Result], ask: Ask, wait_ms: int, joins: int = 0) -> Exchange:
         return Exchange(
@@ -60,7 +60,7 @@ class Ledger:
         for receipt in reply.results:
             if receipt.status not in ("accepted", "duplicate"):
                 log.info("result of %s: %s %s", receipt.attempt_id, receipt.status, receipt.detail)
-        for result in self.outbox.receive(batch, reply.results):
+        for result in self.unsent.receive(batch, reply.results):
             self._leases.drop(result.attempt_id)
         self._leases.stop(reply.lost, Stop.LOST)
         self._leases.stop(reply.cancel, Stop.CANCELLED)
@@ -76,14 +76,14 @@ class Ledger:
         """
         if len(batch) > 1:
             self._singly = len(batch)
-            self.outbox.failed(batch)
+            self.unsent.failed(batch)
             return
         log.error("the server refuses a request: %s", reason)
         for result in batch:
-            self.outbox.discard(result)
+            self.unsent.discard(result)
             if result.error is msgspec.UNSET:
                 fault = Fault(kind="fatal", message=f"the server refused the result: {reason}")
-                self.outbox.add(
+                self.unsent.add(
                     Result(attempt_id=result.attempt_id, token=result.token, error=fault)
                 )
             else:
@@ -94,7 +94,7 @@ class Ledger:
         for call in self.runtime.calls:
             self._given_back.add(call.context.attempt_id)
             fault = Fault(kind="cancelled", message="the worker shut down before the service ended")
-            self.outbox.add(_result_of(call, Outcome(fault=fault)))
+            self.unsent.add(_result_of(call, Outcome(fault=fault)))
 
     def _finished(self, call: Call, outcome: Outcome) -> None:
         self.changed.set()
@@ -104,10 +104,10 @@ class Ledger:
         if context.stopped is Stop.LOST:
             log.warning("attempt %s: its lease is lost, nothing is reported", context.attempt_id)
             self._leases.drop(context.attempt_id)
-            self.outbox.added.set()  # there is nothing to send, but a place to ask for
+            self.unsent.added.set()  # there is nothing to send, but a place to ask for
             return
         self._leases.settle(context.attempt_id)
-        self.outbox.add(_result_of(call, outcome))
+        self.unsent.add(_result_of(call, outcome))
 
 
 def _call_of(assigned: Assigned, clock: Callable[[], float]) -> Call:

@@ -47,7 +47,7 @@ class Logs(Protocol):
     def heard(self, pieces: Iterable[Said]) -> None: ...
 
 
-class Beacon:
+class PushRegistration:
     """Registers, then says every few seconds that the worker is there and how busy it is."""
 
     def __init__(
@@ -86,7 +86,7 @@ class Beacon:
         self._down = False
         self._backoff = Backoff(0.2, HEARTBEAT_S)
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="beacon", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="registration", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
