@@ -75,7 +75,8 @@ class Connection:
             if session is not None and session.link is self._link:
                 # Only our own session: another connection may have taken it over already.
                 session.disconnected()
-                session.spawn(session.reports.quietly(self._plane.note_cut(session)))
+                # Soon, not here: a process that ends with its connections writes nothing more.
+                asyncio.get_running_loop().call_soon(self._plane.line_cut, session)
             await self._finish(writer)
 
     async def _finish(self, writer: "asyncio.Task[None]") -> None:

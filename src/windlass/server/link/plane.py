@@ -277,6 +277,9 @@ class LinkPlane:
             # It came back while that was written.
             await self.note(session)
 
+    def line_cut(self, session: Session) -> None:
+        session.spawn(session.reports.quietly(self.note_cut(session)))
+
     async def note_cut(self, session: Session) -> None:
         """Show at once that a worker's line is cut. What it holds is its own for a while."""
 
