@@ -73,6 +73,25 @@ def queued(service: str) -> dict[str, Any]:
     return {"start": "work", "nodes": {"work": node}, "edges": []}
 
 
+def retried(service: str, retries: int) -> dict[str, Any]:
+    """One step for a pull worker, tried again at once when it fails."""
+    made = queued(service)
+    made["nodes"]["work"] |= {"max_retries": retries, "wait_ms": 1}
+    return made
+
+
+def asking(prompt: str, timeout_ms: int) -> dict[str, Any]:
+    """One question to a person, with a bound."""
+    params = {"approval_key": "$shared.ok", "prompt": prompt, "timeout_ms": timeout_ms}
+    return {"start": "ask", "nodes": {"ask": {"kind": "approval", "params": params}}, "edges": []}
+
+
+def sleeping(delay_ms: int) -> dict[str, Any]:
+    """One step that only sleeps."""
+    nodes = {"nap": {"kind": "timer", "params": {"delay_ms": delay_ms}}}
+    return {"start": "nap", "nodes": nodes, "edges": []}
+
+
 def loop_of_events(count: int) -> dict[str, Any]:
     """Many small steps, for many events."""
     node = {

@@ -10,6 +10,7 @@ import { live } from '@/live/store'
 import { show } from '@/prefs'
 
 import { router } from './router'
+import { fetchLater } from './shell/later'
 import { keepSession } from './shell/session'
 
 show()
@@ -40,6 +41,7 @@ window.windlass = {
 }
 
 keepSession()
+fetchLater()
 
 const root = document.getElementById('root')
 if (root) {

@@ -1,10 +1,11 @@
 /** Every place of the UI. What a page shows is in its address, so any view can be sent to somebody. */
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
 
 import { InboxPage } from '@/pages/inbox'
 import { OverviewPage } from '@/pages/overview'
 import { RunsPage } from '@/pages/runs'
 import { Shell } from '@/shell/shell'
+import { later } from '@/shell/later'
 import { Lost } from '@/shell/lost'
 
 type Search = Record<string, unknown>
@@ -15,7 +16,7 @@ const number = (value: unknown): number | undefined => {
   return value !== undefined && Number.isFinite(found) ? found : undefined
 }
 
-const root = createRootRoute({ component: Shell, notFoundComponent: Lost })
+const root = createRootRoute({ component: Shell, notFoundComponent: () => <Lost /> })
 
 const overview = createRoute({
   getParentRoute: () => root,
@@ -41,7 +42,7 @@ const run = createRoute({
     open: text(search.open),
     find: text(search.find),
   }),
-  component: lazyRouteComponent(() => import('@/pages/run'), 'RunPage'),
+  component: later(() => import('@/pages/run'), 'RunPage'),
 })
 const inbox = createRoute({
   getParentRoute: () => root,
@@ -53,7 +54,7 @@ const flows = createRoute({
   getParentRoute: () => root,
   path: '/flows',
   validateSearch: (search: Search): { q?: string } => ({ q: text(search.q) }),
-  component: lazyRouteComponent(() => import('@/pages/flows'), 'FlowsPage'),
+  component: later(() => import('@/pages/flows'), 'FlowsPage'),
 })
 const flow = createRoute({
   getParentRoute: () => root,
@@ -63,7 +64,7 @@ const flow = createRoute({
     against: number(search.against),
     tab: text(search.tab),
   }),
-  component: lazyRouteComponent(() => import('@/pages/flow'), 'FlowPage'),
+  component: later(() => import('@/pages/flow'), 'FlowPage'),
 })
 const workers = createRoute({
   getParentRoute: () => root,
@@ -75,24 +76,24 @@ const workers = createRoute({
     package: text(search.package),
     id: text(search.id),
   }),
-  component: lazyRouteComponent(() => import('@/pages/workers'), 'WorkersPage'),
+  component: later(() => import('@/pages/workers'), 'WorkersPage'),
 })
 const packages = createRoute({
   getParentRoute: () => root,
   path: '/packages',
   validateSearch: (search: Search): { q?: string } => ({ q: text(search.q) }),
-  component: lazyRouteComponent(() => import('@/pages/packages'), 'PackagesPage'),
+  component: later(() => import('@/pages/packages'), 'PackagesPage'),
 })
 const packageOne = createRoute({
   getParentRoute: () => root,
   path: '/packages/$name',
   validateSearch: (search: Search): { version?: string } => ({ version: text(search.version) }),
-  component: lazyRouteComponent(() => import('@/pages/package'), 'PackagePage'),
+  component: later(() => import('@/pages/package'), 'PackagePage'),
 })
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
-  component: lazyRouteComponent(() => import('@/pages/settings'), 'SettingsPage'),
+  component: later(() => import('@/pages/settings'), 'SettingsPage'),
 })
 
 export const router = createRouter({

@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import msgspec
+from msgspec.structs import replace
 
 from windlass.dialects.flow import compile_flow
 from windlass.engine.compiling import compiled
@@ -13,9 +14,11 @@ from windlass.kernel.expressions import refs_of
 from windlass.model.errors import BadRequest, Conflict, NotFound, Unavailable
 from windlass.model.graph import Graph, Ref, Root
 from windlass.model.rows import Flow, Json, Version
+from windlass.model.values import is_object
 from windlass.ports.store import Cond
 
 _NAME_MAX = 200
+_DESCRIPTION_MAX = 2_000
 _PUBLISH_TRIES = 8
 _NAMES = UUID("5b3cf1f0-77a6-4c38-9e0c-6a1c0b7d1e55")
 
@@ -80,6 +83,7 @@ async def publish(
     """
     check_name(name)
     await compiled(definition, lambda: compile_flow(definition))
+    description = description or described(definition)
     for last in (*(False,) * _PUBLISH_TRIES, True):
         try:
             return await _publish(engine, name, encode(definition), description, status)
@@ -97,14 +101,26 @@ async def _publish(
         flow = await find_flow(engine, name)
     except NotFound:
         flow = await create_flow(engine, name, description, id_of_name(name))
+    told = replace(flow, description=description or flow.description)
     newest = await engine.store.page(
         Version, [Cond("flow_id", "=", flow.id)], order="number", descending=True, limit=1
     )
     if newest and newest[0].source == source and newest[0].status == (status or "published"):
-        return Published(flow, newest[0], created=False)
+        if told != flow:
+            await engine.write(changed=(told,))
+        return Published(told, newest[0], created=False)
     number = newest[0].number + 1 if newest else 1
-    version = await add_version(engine, flow, number, source, status or "published")
-    return Published(flow, version, created=True)
+    changed = (told,) if told != flow else ()
+    version = await add_version(
+        engine, told, number, source, status or "published", changed=changed
+    )
+    return Published(told, version, created=True)
+
+
+def described(definition: object) -> str:
+    """What a definition says of itself, as lists of flows show it."""
+    text = definition.get("description") if is_object(definition) else None
+    return text.replace("\0", "").strip()[:_DESCRIPTION_MAX] if isinstance(text, str) else ""
 
 
 def encode(definition: object) -> Json:
@@ -117,9 +133,16 @@ fails."""
 
 
 async def add_version(
-    engine: Engine, flow: Flow, number: int, source: Json, status: str, dialect: str = "flow"
+    engine: Engine,
+    flow: Flow,
+    number: int,
+    source: Json,
+    status: str,
+    dialect: str = "flow",
+    *,
+    changed: tuple[Flow, ...] = (),
 ) -> Version:
-    """Add a checked definition under a number that must be free."""
+    """Add a checked definition under a number that must be free, with what changes of its flow."""
     taken = [Cond("flow_id", "=", flow.id), Cond("number", "=", number)]
     if await engine.store.page(Version, taken, limit=1):
         raise Conflict(f'flow "{flow.name}" already has version {number}; versions never change')
@@ -132,7 +155,7 @@ async def add_version(
         status=status,
         created_at=engine.store.now(),
     )
-    await engine.write(version)
+    await engine.write(version, changed=changed)
     return version
 
 

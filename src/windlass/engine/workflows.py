@@ -14,7 +14,7 @@ from windlass.dialects.workflow import check_workflow, definition_hash, is_uuid,
 from windlass.engine.catalog import catalog_of, packages_named
 from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
-from windlass.engine.flows import Target, encode
+from windlass.engine.flows import Target, described, encode
 from windlass.engine.workers import get_worker, state_of
 from windlass.model.errors import Conflict, DefinitionError, Problem, Unavailable
 from windlass.model.resources import ConflictingPins, resource_owner
@@ -124,16 +124,17 @@ def flow_id_of(workflow_id: str) -> str:
 
 async def _keep_flow(engine: Engine, definition: dict[str, object]) -> Flow:
     flow_id, name = flow_id_of(str(definition["id"])), name_of(definition)
+    text = described(definition.get("metadata")) or described(definition)
     async with engine.store.session() as session:
         found = await session.rows(Flow, [flow_id])
     if not found:
-        flow = Flow(id=flow_id, name=name, created_at=engine.store.now())
+        flow = Flow(id=flow_id, name=name, description=text, created_at=engine.store.now())
         await engine.write(flow)
         return flow
-    if found[0].name != name:
-        found = [replace(found[0], name=name)]
-        await engine.write(changed=(found[0],))
-    return found[0]
+    flow = replace(found[0], name=name, description=text or found[0].description)
+    if flow != found[0]:
+        await engine.write(changed=(flow,))
+    return flow
 
 
 async def _newest(engine: Engine, flow: Flow) -> Version | None:

@@ -1,7 +1,7 @@
 """The web UI: built files out of the package, for browsers only.
 
-A browser asks for `text/html` and gets the one page of the UI at every place the UI has; API
-clients do not, and keep what those paths have always answered. Files under `/assets/` carry a hash
+A browser asks for `text/html` and gets the one page of the UI at every place the UI has, and where
+there is nothing at all; API clients do not, and keep what those paths have always answered. Files under `/assets/` carry a hash
 in their name and never change; the page itself is asked for every time. The page's `<base>` is
 relative to the place it was asked for, so the UI works under whatever prefix a proxy puts before
 it, without being told.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 DIST = Path(__file__).parent / "ui_dist"
 PLACES = frozenset({"", "runs", "flows", "inbox", "workers", "packages", "settings"})
@@ -35,6 +35,31 @@ _MISSING = """<!doctype html><html lang="en"><title>Windlass</title>
 """
 
 
+def path_of(scope: Scope) -> str:
+    path: str = scope["path"].removeprefix(scope.get("root_path", ""))
+    return path
+
+
+class PageForNothing:
+    """Sends what the application answers, or the UI's page instead of its 404: who follows a wrong
+    link with a browser finds the way back."""
+
+    def __init__(self, ui: "WebUi", scope: Scope, receive: Receive, send: Send) -> None:
+        self._ui = ui
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._replaced = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] == 404:
+            self._replaced = True
+            page = self._ui.page(path_of(self._scope), 404)
+            await page(self._scope, self._receive, self._send)
+        elif not self._replaced:
+            await self._send(message)
+
+
 class WebUi:
     """Middleware that answers browsers and leaves everybody else to the application."""
 
@@ -45,30 +70,40 @@ class WebUi:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = self.answer(scope) if scope["type"] == "http" else None
-        await (response or self._app)(scope, receive, send)
+        if response is None and scope["type"] == "http" and self.may_be_lost(scope):
+            await self._app(scope, receive, PageForNothing(self, scope, receive, send))
+        else:
+            await (response or self._app)(scope, receive, send)
+
+    def may_be_lost(self, scope: Scope) -> bool:
+        """Whether somebody looks with a browser at a place that is no part of the API."""
+        path = path_of(scope)
+        wanted = "text/html" in Headers(scope=scope).get("accept", "")
+        return scope["method"] == "GET" and wanted and not path.startswith("/api/")
 
     def answer(self, scope: Scope) -> Response | None:
         """The file or page a request is for; None when it is not for the UI."""
         if scope["method"] not in ("GET", "HEAD"):
             return None
-        path: str = scope["path"].removeprefix(scope.get("root_path", ""))
+        path = path_of(scope)
         headers = Headers(scope=scope)
         zipped = "gzip" in headers.get("accept-encoding", "")
         if path.startswith("/assets/"):
             return self._asset(path, zipped=zipped)
         place = path.split("/")[1] if path.startswith("/") else ""
         if place in PLACES and "text/html" in headers.get("accept", ""):
-            return self._page(path)
+            return self.page(path)
         return None
 
-    def _page(self, path: str) -> Response:
+    def page(self, path: str, status: int = 200) -> Response:
+        """The one page of the UI, as asked for at a path."""
         index = self._read("index.html")
         if index is None:
             return HTMLResponse(_MISSING, 503, headers={"Cache-Control": "no-store"})
         base = "../" * (path.count("/") - 1) or "./"
         text = index.decode().replace('<base href="/"', f'<base href="{base}"', 1)
         headers = {"Cache-Control": "no-cache", "Vary": "Accept", **_SAFE}
-        return HTMLResponse(text, headers=headers)
+        return HTMLResponse(text, status, headers=headers)
 
     def _asset(self, path: str, *, zipped: bool) -> Response:
         name = path.removeprefix("/")

@@ -2,6 +2,7 @@
 import type { Problem } from './types'
 
 const TOKEN_KEY = 'windlass.token'
+const SILENT = 'The server does not answer.'
 /** Our own shape first: runs of workflows have another one besides. */
 const ACCEPT = 'application/vnd.windlass+json, application/json'
 
@@ -14,6 +15,11 @@ export class ApiError extends Error {
   ) {
     super(detail || title)
   }
+}
+
+/** Whether there is no such thing: the server knows none, or what was asked for cannot be the name of one. */
+export function isUnknown(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 404 || error.status === 400)
 }
 
 type Listener = () => void
@@ -103,13 +109,23 @@ export async function call<T>(path: string, send: Send = {}): Promise<T> {
     answer = await fetch(url, { method, headers, body, signal: send.signal })
   } catch (error) {
     if (send.signal?.aborted) throw error
-    setHealth({ offline: 'The server does not answer.' })
-    throw new ApiError(0, 'No answer', 'The server does not answer.')
+    setHealth({ offline: SILENT })
+    throw new ApiError(0, 'No answer', SILENT)
   }
   if (!answer.ok) throw await refusal(answer, method)
   // Reads work without a control plane, so only an action that went through clears the banner.
-  if (method !== 'GET' || health.offline === 'The server does not answer.') setHealth({ offline: '' })
+  if (method !== 'GET' || health.offline === SILENT) setHealth({ offline: '' })
   return (await answer.json()) as T
+}
+
+/** Ask the server for something small; that it does not answer is then known to the whole page. */
+export async function isThere(): Promise<boolean> {
+  try {
+    await call('info')
+    return true
+  } catch (error) {
+    return error instanceof ApiError && error.status > 0
+  }
 }
 
 /** Fetch a file with the token and hand it to the browser to keep. */

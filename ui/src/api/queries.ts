@@ -35,6 +35,7 @@ export const statsQuery = (window: string) =>
     queryKey: ['stats', window],
     queryFn: ({ signal }) => call<Stats>('stats', { query: { window }, signal }),
     placeholderData: keepPreviousData,
+    refetchInterval: 15_000,
   })
 
 export const runsQuery = (q: string) =>
@@ -51,7 +52,6 @@ export const matchedQuery = (q: string) =>
   queryOptions({
     queryKey: ['matched', q],
     queryFn: () => call<Bulk>('runs/bulk', { body: { action: 'cancel', q, dryRun: true } }),
-    enabled: q.trim() !== '',
     retry: false,
   })
 
@@ -76,6 +76,16 @@ export const taskQuery = (run: string, task: string) =>
   queryOptions({
     queryKey: ['task', run, task],
     queryFn: ({ signal }) => call<Task>(`runs/${enc(run)}/tasks/${enc(task)}`, { signal }),
+  })
+
+/** The signals a run waits for, each once. */
+export const awaitedQuery = (run: string) =>
+  queryOptions({
+    queryKey: ['awaited', run],
+    queryFn: async ({ signal }) => {
+      const page = await call<Page<Task>>(`runs/${enc(run)}/tasks`, { query: { state: 'waiting', limit: 200 }, signal })
+      return [...new Set(page.items.flatMap((task) => (task.kind === 'wait' && task.waitKey ? [task.waitKey] : [])))]
+    },
   })
 
 export const attemptsQuery = (run: string, task: string) =>

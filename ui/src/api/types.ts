@@ -63,6 +63,11 @@ export function failureOf(error: unknown): Failure | null {
   return error as Failure
 }
 
+/** What went wrong with a task, if it still is: one that succeeded after all has no error to show. */
+export function errorNow(task: { state: string; error?: unknown }): Failure | null {
+  return task.state === 'succeeded' ? null : failureOf(task.error)
+}
+
 /** Whether a run is of a workflow: its definition came with it, its nodes are named by ids. */
 export function isWorkflowRun(run: Run): boolean {
   return typeof run.tags === 'object' && run.tags !== null && 'definitionHash' in run.tags

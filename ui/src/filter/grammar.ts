@@ -1,5 +1,6 @@
 /** The filter grammar of lists, word for word the server's: see `windlass.engine.filters`. */
 import { RUN_STATES } from '@/api/types'
+import { type Translate, translate } from '@/i18n'
 
 export interface Word {
   text: string
@@ -20,18 +21,21 @@ const TIMES = new Set(['started', 'created', 'finished', 'updated'])
 const WORD = /(-)?(?:([a-z]+):)?("(?:[^"\\]|\\.)*"|[^\s"]+)/y
 const TIME = /^(<=|>=|<|>)(-?\d+(ms|s|m|h|d|w)|\d+)$/
 
-export function parseFilter(text: string): Parsed {
+const inEnglish: Translate = (text, values) => translate('en', text, values)
+
+/** The words of a filter, and what is wrong with it as `t` says it. */
+export function parseFilter(text: string, t: Translate = inEnglish): Parsed {
   const words: Word[] = []
   let at = text.length - text.trimStart().length
   while (at < text.trimEnd().length) {
     WORD.lastIndex = at
     const match = WORD.exec(text)
-    if (!match) return { words, problem: `cannot read the filter at "${text.slice(at)}"; close the quote?` }
+    if (!match) return { words, problem: t('cannot read the filter at "{text}"; close the quote?', { text: text.slice(at) }) }
     const [whole, minus, key, raw] = match as unknown as [string, string?, string?, string?]
     const value = raw?.startsWith('"') ? raw.slice(1, -1).replaceAll('\\"', '"') : (raw ?? '')
     const to = at + whole.length
     const word = { text: whole, negated: minus === '-', key: key ?? null, value, from: at, to }
-    const problem = problemOf(word)
+    const problem = problemOf(word, t)
     if (problem) return { words, problem }
     words.push(word)
     at = to
@@ -40,17 +44,17 @@ export function parseFilter(text: string): Parsed {
   return { words, problem: '' }
 }
 
-function problemOf(word: Word): string {
+function problemOf(word: Word, t: Translate): string {
   const { key, value } = word
   if (key === null) return ''
-  if (!KEYS.includes(key)) return `no filter "${key}:"; there are ${KEYS.join(', ')}`
+  if (!KEYS.includes(key)) return t('no filter "{key}:"; there are {all}', { key, all: KEYS.join(', ') })
   if (key === 'status') {
     const unknown = value.split(',').find((state) => !RUN_STATES.some((known) => known === state))
-    return unknown === undefined ? '' : `no status "${unknown}"; there are ${RUN_STATES.join(', ')}`
+    return unknown === undefined ? '' : t('no status "{state}"; there are {all}', { state: unknown, all: RUN_STATES.join(', ') })
   }
-  if (word.negated) return `"-${key}:" is not supported; only "-status:" can be negated`
+  if (word.negated) return t('"-{key}:" is not supported; only "-status:" can be negated', { key })
   if (TIMES.has(key) && !TIME.test(value)) {
-    return `"${key}:${value}" needs a comparison, such as ${key}:>-2h`
+    return t('"{key}:{value}" needs a comparison, such as {key}:>-2h', { key, value })
   }
   return ''
 }

@@ -53,9 +53,15 @@ export function UploadDialog({ name, start, onClose }: Props) {
     onClose()
     void navigate({ to: '/flows/$name', params: { name: done.flow }, search: { version: done.version } })
   }
+  // What was said of the former text is not true of this one.
+  const change = (next: string) => {
+    setText(next)
+    setProblems([])
+    setValid(null)
+  }
   const open = async (file: File | undefined) => {
     if (!file) return
-    setText(await file.text())
+    change(await file.text())
     if (!flow) setFlow(file.name.replace(/\.[^.]*$/, ''))
   }
   return (
@@ -75,7 +81,7 @@ export function UploadDialog({ name, start, onClose }: Props) {
           {(id) => <Input id={id} type="file" accept=".json,.yaml,.yml" onChange={(event) => void open(event.target.files?.[0])} />}
         </Field>
         <Field label={t('Definition (JSON or YAML)')}>
-          {(id) => <Editor id={id} text={text} problems={problems} onChange={setText} />}
+          {(id) => <Editor id={id} text={text} problems={problems} onChange={change} />}
         </Field>
         {problems.length > 0 && (
           <ul role="alert" className="mb-3 max-h-40 overflow-auto rounded border border-bad bg-bad-soft p-2 text-sm">

@@ -76,7 +76,7 @@ export function drawGraph(canvas: HTMLCanvasElement, drawing: Drawing, spots: Re
     const look = lookOf(cell.state)
     const filled = at.zoom < FAR && !cell.group && cell.state
     pen.fillStyle = color(filled ? look.color : cell.group ? '--sunk' : '--panel')
-    pen.strokeStyle = cell.state ? color(look.color) : color('--line')
+    pen.strokeStyle = cell.state ? color(look.color) : color('--edge')
     pen.lineWidth = cell.task === selected && selected ? 5 : 2
     pen.fillRect(spot.absX, spot.absY, spot.width, spot.height)
     pen.strokeRect(spot.absX, spot.absY, spot.width, spot.height)

@@ -1,4 +1,5 @@
 /** From a flow's graph and a run's state to the boxes a page draws. */
+import { errorNow } from '@/api/types'
 import type { RunModel } from '@/live/model'
 
 import type { FlowGraph, GraphNode } from './definition'
@@ -68,12 +69,11 @@ function addBranches(cells: Map<string, Cell>, boxes: Box[], node: GraphNode, st
   for (let index = 0; index < state.total; index += 1) {
     const task = model.tasks.get(`${container}~${index}`)
     const id = `${node.path}#${index}`
-    const error = task?.error as { message?: string } | null
     cells.set(id, {
       ...{ id, name: `[${index}]`, kind: 'branch', detail: '', note: '', start: false, group: false },
       ...{ state: task?.state ?? 'pending', task: task?.id ?? '', folded: '', visits: 1, foldable: false, open: false },
       failedTask: task?.state === 'failed' ? task.id : '',
-      error: error?.message ?? '',
+      error: (task && errorNow(task)?.message) ?? '',
     })
     boxes.push({ id, parent: node.path, ...BRANCH, group: false })
   }

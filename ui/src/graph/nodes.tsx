@@ -30,14 +30,16 @@ const KINDS: Record<string, string> = {
   middleware: '⇥',
 }
 
-function frame(cell: Cell, selected: boolean): string {
+/** Dashed is what a run did not take; a definition by itself has nothing to take. */
+function frame({ cell, selected, onSelect }: CellData): string {
   const ring = selected ? 'ring-2 ring-accent' : ''
-  const border = cell.state && cell.state !== 'skipped' ? '' : 'border-dashed'
+  const taken = cell.state && cell.state !== 'skipped'
+  const border = taken || !onSelect ? '' : 'border-dashed'
   return `rounded-lg border-2 ${border} ${ring}`
 }
 
 function edgeColor(cell: Cell): string {
-  return cell.state ? `var(${lookOf(cell.state).color})` : 'var(--line)'
+  return cell.state ? `var(${lookOf(cell.state).color})` : 'var(--edge)'
 }
 
 function Handles() {
@@ -51,12 +53,12 @@ function Handles() {
 
 const Card = memo(function Card({ data }: Props) {
   const t = useT()
-  const { cell, selected, onSelect, onToggle, onRetry } = data
+  const { cell, onSelect, onToggle, onRetry } = data
   return (
     <div
       data-node={cell.id}
       data-state={cell.state}
-      className={`flex h-full w-full flex-col justify-center overflow-hidden bg-panel px-2 ${frame(cell, selected)}`}
+      className={`flex h-full w-full flex-col justify-center overflow-hidden bg-panel px-2 ${frame(data)}`}
       style={{ borderColor: edgeColor(cell) }}
       title={cell.error || cell.detail}
     >
@@ -96,13 +98,13 @@ const Card = memo(function Card({ data }: Props) {
 })
 
 const Branch = memo(function Branch({ data }: Props) {
-  const { cell, selected, onSelect } = data
+  const { cell, onSelect } = data
   return (
     <button
       type="button"
       onClick={() => onSelect?.(cell.task)}
       title={cell.error}
-      className={`nodrag flex h-full w-full items-center justify-between bg-panel px-2 text-xs ${frame(cell, selected)}`}
+      className={`nodrag flex h-full w-full items-center justify-between bg-panel px-2 text-xs ${frame(data)}`}
       style={{ borderColor: edgeColor(cell) }}
     >
       {cell.name} <Status state={cell.state} plain />
@@ -112,12 +114,12 @@ const Branch = memo(function Branch({ data }: Props) {
 
 const Box = memo(function Box({ data }: Props) {
   const t = useT()
-  const { cell, selected, onSelect, onToggle } = data
+  const { cell, onSelect, onToggle } = data
   return (
     <div
       data-node={cell.id}
       data-state={cell.state}
-      className={`h-full w-full bg-sunk/60 ${frame(cell, selected)}`}
+      className={`h-full w-full bg-sunk/60 ${frame(data)}`}
       style={{ borderColor: edgeColor(cell) }}
     >
       <Handles />

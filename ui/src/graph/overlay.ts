@@ -1,4 +1,5 @@
 /** State over the graph: what the tasks of each node add up to. */
+import { errorNow } from '@/api/types'
 import type { RunModel, TaskLite } from '@/live/model'
 
 import type { FlowGraph } from './definition'
@@ -55,14 +56,13 @@ function stateOf(
     return { state: '', task: null, visits: 0, branches: null, total: 0, error: '', failedTask: '' }
   }
   const counts = branches.get(newest.id) ?? null
-  const error = newest.error as { message?: string } | null
   return {
     state: newest.state,
     task: newest,
     visits: tasks.length,
     branches: counts,
     total: newest.total,
-    error: error?.message ?? '',
+    error: errorNow(newest)?.message ?? '',
     failedTask: newest.state === 'failed' ? newest.id : (failed.get(newest.id) ?? ''),
   }
 }

@@ -1,13 +1,15 @@
 /** Lays a graph out in a worker, so a large one never holds up the page. */
 import { useEffect, useState } from 'react'
 
+import { soon } from '@/shell/later'
+
 import type { Box, Layout, Wire } from './layout'
 
 let worker: Worker | null = null
 let count = 0
 const waiting = new Map<number, (layout: Layout) => void>()
 
-function ask(boxes: Box[], wires: Wire[]): Promise<Layout> {
+function started(): Worker {
   if (!worker) {
     worker = new Worker(new URL('./layout.worker.ts', import.meta.url), { type: 'module' })
     worker.onmessage = (event: MessageEvent<{ id: number; layout: Layout }>) => {
@@ -15,9 +17,16 @@ function ask(boxes: Box[], wires: Wire[]): Promise<Layout> {
       waiting.delete(event.data.id)
     }
   }
+  return worker
+}
+
+// Its code has to be there before the first graph, which may be opened when the server is gone.
+soon(() => Promise.resolve(started()))
+
+function ask(boxes: Box[], wires: Wire[]): Promise<Layout> {
   count += 1
   const id = count
-  worker.postMessage({ id, boxes, wires })
+  started().postMessage({ id, boxes, wires })
   return new Promise((resolve) => waiting.set(id, resolve))
 }
 

@@ -13,7 +13,7 @@ import { useKeys } from '@/shell/keys'
 import { CanvasGraph } from './canvas'
 import type { Cell, Drawing } from './drawing'
 import { EDGE_TYPES, type RoutedEdge } from './edges'
-import { type Layout, wireKey } from './layout'
+import { type Layout, type Placed, wireKey } from './layout'
 import { NODE_TYPES, type CellData } from './nodes'
 import { useLayout } from './useLayout'
 
@@ -96,7 +96,7 @@ type Handlers = Pick<GraphViewProps, 'onSelect' | 'onToggle' | 'onRetry'>
 
 function nodesOf(drawing: Drawing, layout: Layout, selected: string | undefined, handlers: Handlers): Node<CellData>[] {
   const nodes: Node<CellData>[] = []
-  for (const place of layout.placed) {
+  for (const place of inReadingOrder(layout.placed)) {
     const cell = drawing.cells.get(place.id)
     if (!cell) continue
     const isSelected = selected !== undefined && (cell.task === selected || cell.failedTask === selected)
@@ -111,6 +111,18 @@ function nodesOf(drawing: Drawing, layout: Layout, selected: string | undefined,
     })
   }
   return nodes
+}
+
+/** From left to right, then down, a box before what lies in it: the order Tab goes. */
+export function inReadingOrder(placed: readonly Placed[]): Placed[] {
+  const inside = new Map<string, Placed[]>()
+  for (const place of [...placed].sort((a, b) => a.x - b.x || a.y - b.y)) {
+    const others = inside.get(place.parent)
+    if (others) others.push(place)
+    else inside.set(place.parent, [place])
+  }
+  const from = (parent: string): Placed[] => (inside.get(parent) ?? []).flatMap((place) => [place, ...from(place.id)])
+  return from('')
 }
 
 function reached(cell: Cell | undefined): boolean {

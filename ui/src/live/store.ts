@@ -2,7 +2,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 
-import { address, getToken, needSignIn } from '@/api/client'
+import { address, getToken, isThere, needSignIn } from '@/api/client'
 import { eventsPage } from '@/api/queries'
 import type { Outline } from '@/api/types'
 
@@ -18,6 +18,7 @@ interface State {
 }
 
 const POKE_MS = 1000
+const DOUBT_MS = 2500
 
 class LiveStore {
   private state: State = { link: { state: 'connecting' }, latest: new Map(), models: new Map() }
@@ -26,6 +27,7 @@ class LiveStore {
   private frame = false
   private stream: StreamLink | null = null
   private queries: QueryClient | null = null
+  private doubt: ReturnType<typeof setTimeout> | undefined
   private readonly healing = new Set<string>()
   private readonly due = new Map<string, ReturnType<typeof setTimeout>>()
 
@@ -67,6 +69,7 @@ class LiveStore {
     if (message.type === 'link') {
       if (message.link.state === 'denied') needSignIn()
       this.set({ link: message.link })
+      this.mind(message.link)
       return
     }
     this.waiting.push(message.news)
@@ -74,6 +77,16 @@ class LiveStore {
     this.frame = true
     if (document.hidden) setTimeout(() => this.flush(), 200)
     else requestAnimationFrame(() => this.flush())
+  }
+
+  /**
+   * Without its stream a page may be cut off altogether: after a moment the server is asked, and
+   * whether it answers is what the banner and the buttons go by. Back on the stream it is asked again.
+   */
+  private mind(link: Link): void {
+    clearTimeout(this.doubt)
+    if (link.state === 'live' || link.state === 'stale') void isThere()
+    else if (link.state === 'reconnecting') this.doubt = setTimeout(() => void isThere(), DOUBT_MS)
   }
 
   private flush(): void {
@@ -84,8 +97,10 @@ class LiveStore {
     for (const news of batch) {
       if (news.kind === 'run') runs.push(...news.items)
       else if (news.kind === 'checkpoint') this.soon(['checkpoints'], 100)
-      else if (news.kind === 'worker') this.soon(['workers'], 500)
-      else this.lookAgain()
+      else if (news.kind === 'worker') {
+        this.soon(['workers'], 500)
+        this.soon(['stats'], 2000)
+      } else this.lookAgain()
     }
     if (runs.length) this.applyRuns(runs)
   }

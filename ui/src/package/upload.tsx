@@ -8,8 +8,7 @@ import type { Problem, PublishedPackage } from '@/api/types'
 import { useT } from '@/i18n'
 import { Button, Field } from '@/parts/basics'
 import { Dialog } from '@/parts/dialog'
-
-import { formatBytes } from './versions'
+import { formatBytes } from '@/parts/size'
 
 export function UploadPackage({ file: given, onClose }: { file?: File; onClose: () => void }) {
   const t = useT()
@@ -59,7 +58,7 @@ export function UploadPackage({ file: given, onClose }: { file?: File; onClose: 
             setOver(false)
             choose(event.dataTransfer.files[0])
           }}
-          className={`mb-3 rounded border-2 border-dashed p-4 ${over ? 'border-accent bg-accent-soft' : 'border-line'}`}
+          className={`mb-3 rounded border-2 border-dashed p-4 ${over ? 'border-accent bg-accent-soft' : 'border-edge'}`}
         >
           <Field label={t('Archive (.cwx)')} hint={t('Made by windlass pkg build; drop it here or pick it.')}>
             {(id) => (

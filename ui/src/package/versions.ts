@@ -18,10 +18,3 @@ export function tagsOf(pack: Pick<Package, 'distTags'>, version: string): string
     .map(([tag]) => tag)
     .sort()
 }
-
-export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`
-  if (bytes < 1_000_000_000) return `${(bytes / 1_000_000).toFixed(1)} MB`
-  return `${(bytes / 1_000_000_000).toFixed(1)} GB`
-}

@@ -42,9 +42,15 @@ export async function doEach(
   return end
 }
 
+/** The runs a verb makes sense for. */
 const FITTING: Record<Verb, string> = {
   cancel: 'status:queued,running,waiting',
   retry: 'status:failed',
+}
+
+/** A filter for those of its runs that a verb makes sense for. */
+export function fitting(verb: Verb, q: string): string {
+  return `${q} ${FITTING[verb]}`
 }
 
 /** The runs a filter finds that the verb makes sense for. */
@@ -52,7 +58,7 @@ export async function matchingIds(verb: Verb, q: string): Promise<string[]> {
   const ids: string[] = []
   let cursor = ''
   do {
-    const page: Page<Run> = await call('runs', { query: { q: `${q} ${FITTING[verb]}`, cursor, limit: 500 } })
+    const page: Page<Run> = await call('runs', { query: { q: fitting(verb, q), cursor, limit: 500 } })
     ids.push(...page.items.map((run) => run.id))
     cursor = page.next ? String(page.next) : ''
   } while (cursor && ids.length < RUNS_MAX)

@@ -1,7 +1,9 @@
 /** Many runs at once: what is selected, or all that match; always with the count said first. */
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { cancelRun, retryRun, useAct } from '@/api/actions'
+import { matchedQuery } from '@/api/queries'
 import { hasEnded, type Run } from '@/api/types'
 import { useT } from '@/i18n'
 import { Button } from '@/parts/basics'
@@ -9,7 +11,7 @@ import { Confirm, Dialog } from '@/parts/dialog'
 import { toast } from '@/parts/feedback'
 import { useCanAct, useMayAct } from '@/shell/health'
 
-import { type BulkState, doEach, matchingIds, type Verb } from './bulk-work'
+import { type BulkState, doEach, fitting, matchingIds, type Verb } from './bulk-work'
 import { BulkProgress } from './bulk-progress'
 
 interface Props {
@@ -30,6 +32,11 @@ export function BulkBar({ q, matched, runs, chosen, onDone }: Props) {
   const act = useAct()
   const canAct = useCanAct()
   const mayAct = useMayAct()
+  const asked = mayAct && matched > 0
+  const inAll = {
+    retry: useQuery({ ...matchedQuery(fitting('retry', q)), enabled: asked }).data?.matched ?? 0,
+    cancel: useQuery({ ...matchedQuery(fitting('cancel', q)), enabled: asked }).data?.matched ?? 0,
+  }
   const [ask, setAsk] = useState<Ask | null>(null)
   const [work, setWork] = useState<BulkState | null>(null)
   const [stop, setStop] = useState<AbortController | null>(null)
@@ -40,7 +47,7 @@ export function BulkBar({ q, matched, runs, chosen, onDone }: Props) {
     setAsk(null)
     const abort = new AbortController()
     setStop(abort)
-    setWork({ verb, total: all ? matched : fit(verb).length, done: 0, failed: [], over: false })
+    setWork({ verb, total: all ? inAll[verb] : fit(verb).length, done: 0, failed: [], over: false })
     const each = verb === 'cancel' ? (id: string) => cancelRun(id) : (id: string) => retryRun(id)
     const ids = all ? matchingIds(verb, q) : Promise.resolve(fit(verb).map((run) => run.id))
     const result = await act(
@@ -53,7 +60,7 @@ export function BulkBar({ q, matched, runs, chosen, onDone }: Props) {
     if (!result?.failed.length) setWork(null)
     onDone()
   }
-  const count = ask ? (ask.all ? matched : fit(ask.verb).length) : 0
+  const count = ask ? (ask.all ? inAll[ask.verb] : fit(ask.verb).length) : 0
   const verbText = ask?.verb === 'retry' ? t('Retry') : t('Cancel')
   return (
     <>
@@ -69,15 +76,15 @@ export function BulkBar({ q, matched, runs, chosen, onDone }: Props) {
             {verb === 'retry' ? t('Retry') : t('Cancel')} {fit(verb).length || ''}
           </Button>
         ))}
-        {q.trim() && matched > 0 && (
-          <>
-            <Button disabled={!canAct} onClick={() => setAsk({ verb: 'retry', all: true })}>
-              {t('Retry all {n}', { n: matched })}
-            </Button>
-            <Button look="danger" disabled={!canAct} onClick={() => setAsk({ verb: 'cancel', all: true })}>
-              {t('Cancel all {n}', { n: matched })}
-            </Button>
-          </>
+        {asked && inAll.retry > 0 && (
+          <Button disabled={!canAct} onClick={() => setAsk({ verb: 'retry', all: true })}>
+            {t('Retry all {n}', { n: inAll.retry })}
+          </Button>
+        )}
+        {asked && inAll.cancel > 0 && (
+          <Button look="danger" disabled={!canAct} onClick={() => setAsk({ verb: 'cancel', all: true })}>
+            {t('Cancel all {n}', { n: inAll.cancel })}
+          </Button>
         )}
       </span>
       {ask && (
@@ -88,7 +95,7 @@ export function BulkBar({ q, matched, runs, chosen, onDone }: Props) {
           onClose={() => setAsk(null)}
           onConfirm={() => void go(ask)}
         >
-          {ask.all ? t('{n} runs match {q}.', { n: count, q }) : t('{n} selected runs.', { n: count })}{' '}
+          {ask.all ? t('Matching {q}: {n}.', { n: count, q }) : t('Selected: {n}.', { n: count })}{' '}
           {ask.verb === 'cancel' ? t('Those that still run are stopped.') : t('Those that failed are tried again.')}
         </Confirm>
       )}

@@ -20,7 +20,7 @@ export function FilterBar({ q, problem, onChange }: Props) {
   const [text, setText] = useState(q)
   const flows = useQuery(flowsQuery(''))
   useKeys({ '/': () => input.current?.focus() })
-  const typed = parseFilter(text)
+  const typed = parseFilter(text, t)
   const said = text === q ? problem : typed.problem
   const names = flows.data?.items.map((flow) => flow.name) ?? []
   const offered = suggestions(text, input.current?.selectionStart ?? text.length, names)
@@ -61,7 +61,7 @@ export function FilterBar({ q, problem, onChange }: Props) {
               key={word}
               type="button"
               onClick={() => complete(word)}
-              className="rounded border border-dashed border-line px-1.5 py-0.5 font-mono hover:bg-sunk"
+              className="rounded border border-dashed border-edge px-1.5 py-0.5 font-mono hover:bg-sunk"
             >
               {word}
             </button>

@@ -13,7 +13,7 @@ export function FirstSteps({ stats }: { stats: Stats }) {
   const steps = [
     { done: (stats.workers.online ?? 0) > 0, text: t('Connect a worker'), command: 'windlass worker builtin --server $URL' },
     { done: (flows.data?.items.length ?? 0) > 0, text: t('Push a flow'), command: 'windlass flow push examples/flows/01-chain.json' },
-    { done: false, text: t('Run it'), command: 'windlass run start 01-chain -p x=1 --watch' },
+    { done: false, text: t('Run it'), command: 'windlass run start 01-chain -p val=1 --watch' },
   ].map((step) => ({ ...step, command: step.command.replace('$URL', new URL('.', document.baseURI).href) }))
   return (
     <Panel title={t('First steps')}>

@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo, useState } from 'react'
 
-import { ApiError } from '@/api/client'
+import { isUnknown } from '@/api/client'
 import { runsQuery, versionsQuery } from '@/api/queries'
 import type { Version } from '@/api/types'
 import { UploadDialog } from '@/flow/upload'
@@ -39,7 +39,7 @@ export function FlowPage() {
   const versions = useQuery(versionsQuery(name))
   const title = versions.data?.items[0]?.flow ?? name
   useTitle(title)
-  if (versions.error instanceof ApiError && versions.error.status === 404) return <Lost />
+  if (isUnknown(versions.error)) return <Lost title={t('No flow is called {name}', { name })} to="/flows" way={t('All flows')} />
   if (versions.error && !versions.data) return <Failed error={versions.error} retry={() => void versions.refetch()} />
   if (!versions.data) return <Skeleton rows={6} />
   const items = versions.data.items

@@ -10,6 +10,7 @@ import { valueOf } from '@/flow/params'
 import { useT } from '@/i18n'
 import { Button, Choices, Field, Input, PageHead, Panel, Skeleton } from '@/parts/basics'
 import { Ago, Time } from '@/parts/clock'
+import { Confirm } from '@/parts/dialog'
 import { Empty, Failed } from '@/parts/feedback'
 import { Json } from '@/parts/json'
 import { Status } from '@/parts/status'
@@ -41,7 +42,7 @@ export function InboxPage() {
           label={t('Status')}
           value={state as 'open' | 'resolved' | 'all'}
           choices={[
-            { id: 'open', text: t('Open') },
+            { id: 'open', text: t('Waiting') },
             { id: 'resolved', text: t('Answered') },
             { id: 'all', text: t('All') },
           ]}
@@ -54,8 +55,20 @@ export function InboxPage() {
         <Empty title={t('Nothing waits for you.')} command="windlass inbox ls" />
       )}
       <div className="grid items-start gap-4 lg:grid-cols-[minmax(18rem,26rem)_1fr]">
-        {items.length > 0 && <List items={items} shown={shown?.id} onChoose={choose} />}
-        {shown && <Detail key={shown.id} item={shown} onDone={() => choose(items[at + 1] ?? items[at - 1])} />}
+        {/* A narrow page has room for one of the two: the list, or what was picked from it. */}
+        {items.length > 0 && (
+          <div className={id && shown ? 'hidden min-w-0 lg:block' : 'min-w-0'}>
+            <List items={items} shown={shown?.id} onChoose={choose} />
+          </div>
+        )}
+        {shown && (
+          <div className={id ? 'min-w-0' : 'hidden min-w-0 lg:block'}>
+            <Button look="quiet" className="mb-2 lg:hidden" onClick={() => choose(undefined)}>
+              ← {t('Back to the list')}
+            </Button>
+            <Detail key={shown.id} item={shown} onDone={() => choose(items[at + 1] ?? items[at - 1])} />
+          </div>
+        )}
       </div>
     </>
   )
@@ -137,13 +150,14 @@ function Answer({ item, onDone }: { item: Checkpoint; onDone: () => void }) {
   const [note, setNote] = useState('')
   const [other, setOther] = useState('')
   const [busy, setBusy] = useState(false)
+  const [ask, setAsk] = useState(false)
   const answer = async (value: unknown) => {
     setBusy(true)
     const done = await act(resolveCheckpoint(item.id, value, note), t('Answered'), 'checkpoints', 'checkpoint', 'why')
     setBusy(false)
     if (done) onDone()
   }
-  useKeys({ a: () => canAct && void answer('approved') })
+  useKeys({ a: () => canAct && !busy && setAsk(true) })
   useEffect(() => setNote(''), [item.id])
   const value = valueOf(other)
   if (!mayAct) return null
@@ -169,6 +183,19 @@ function Answer({ item, onDone }: { item: Checkpoint; onDone: () => void }) {
           </Button>
         </div>
       </details>
+      {ask && (
+        <Confirm
+          title={t('Approve?')}
+          action={`✓ ${t('Approve')}`}
+          onClose={() => setAsk(false)}
+          onConfirm={() => {
+            setAsk(false)
+            void answer('approved')
+          }}
+        >
+          {item.prompt || item.node}
+        </Confirm>
+      )}
     </div>
   )
 }

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 
-import { ApiError, download } from '@/api/client'
+import { download, isUnknown } from '@/api/client'
 import { packageQuery } from '@/api/queries'
 import type { PackageDetail } from '@/api/types'
 import { useT } from '@/i18n'
@@ -10,12 +10,13 @@ import { VersionActions } from '@/package/actions'
 import { Holders } from '@/package/holders'
 import { readManifest } from '@/package/manifest'
 import { NodeTemplates } from '@/package/nodes'
-import { formatBytes, tagsOf } from '@/package/versions'
+import { tagsOf } from '@/package/versions'
 import { Versions } from '@/package/versions-table'
 import { Button, PageHead, Panel, Skeleton } from '@/parts/basics'
 import { CopyButton } from '@/parts/copy'
 import { Failed, toastError } from '@/parts/feedback'
 import { Json } from '@/parts/json'
+import { formatBytes } from '@/parts/size'
 import { Status } from '@/parts/status'
 import { useTitle } from '@/parts/title'
 import { Lost } from '@/shell/lost'
@@ -28,7 +29,7 @@ export function PackagePage() {
   const { version = '' } = route.useSearch()
   const found = useQuery(packageQuery(name, version))
   useTitle(name)
-  if (found.error instanceof ApiError && found.error.status === 404) return <Lost />
+  if (isUnknown(found.error)) return <Lost title={t('No package is called {name}', { name })} to="/packages" way={t('All packages')} />
   if (found.error && !found.data) return <Failed error={found.error} retry={() => void found.refetch()} />
   if (!found.data) return <Skeleton rows={6} />
   const shown = found.data

@@ -1,7 +1,7 @@
 /** Runs as a virtual list: a table on a wide page, cards on a narrow one. */
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, useEffect, useRef, useState } from 'react'
+import { type Dispatch, memo, type SetStateAction, useCallback, useEffect, useRef, useState } from 'react'
 
 import { retryRun, useAct } from '@/api/actions'
 import { failureOf, outcomeOf, type Run } from '@/api/types'
@@ -14,7 +14,7 @@ import { useKeys } from '@/shell/keys'
 interface Props {
   runs: readonly Run[]
   chosen: ReadonlySet<string>
-  onChoose: (chosen: ReadonlySet<string>) => void
+  onChoose: Dispatch<SetStateAction<ReadonlySet<string>>>
   more?: () => void
 }
 
@@ -38,11 +38,16 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
   useEffect(() => {
     if (more && last >= runs.length - 20) more()
   }, [last, more, runs.length])
-  const toggle = (id: string) => {
-    const next = new Set(chosen)
-    if (!next.delete(id)) next.add(id)
-    onChoose(next)
-  }
+  // Rows are drawn again only when they change, so what they call must not remember an older choice.
+  const toggle = useCallback(
+    (id: string) =>
+      onChoose((old) => {
+        const next = new Set(old)
+        if (!next.delete(id)) next.add(id)
+        return next
+      }),
+    [onChoose],
+  )
   const move = (step: number) => {
     const next = Math.min(runs.length - 1, Math.max(0, at + step))
     setAt(next)
@@ -74,6 +79,7 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
         <span role="columnheader">
           <input
             type="checkbox"
+            className="block size-4"
             aria-label={t('Select all shown')}
             checked={all}
             onChange={() => onChoose(new Set(all ? [] : runs.map((run) => run.id)))}
@@ -102,7 +108,7 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
               }`}
               style={{ height: item.size, transform: `translateY(${item.start}px)` }}
             >
-              <Cells run={run} chosen={chosen.has(run.id)} onToggle={() => toggle(run.id)} />
+              <Cells run={run} chosen={chosen.has(run.id)} onToggle={toggle} />
             </div>
           )
         })}
@@ -114,44 +120,47 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
 interface CellsProps {
   run: Run
   chosen: boolean
-  onToggle: () => void
+  onToggle: (id: string) => void
 }
 
-const Cells = memo(
-  function Cells({ run, chosen, onToggle }: CellsProps) {
-    const t = useT()
-    const failure = failureOf(run.error)
-    const now = failure ? `${plainNode(failure.node) ? `${failure.node}: ` : ''}${failure.message}` : plainNode(run.node)
-    return (
-      <>
-        <span role="cell">
-          <input type="checkbox" aria-label={t('Select {id}', { id: run.id })} checked={chosen} onChange={onToggle} />
+const Cells = memo(function Cells({ run, chosen, onToggle }: CellsProps) {
+  const t = useT()
+  const failure = failureOf(run.error)
+  const now = failure ? `${plainNode(failure.node) ? `${failure.node}: ` : ''}${failure.message}` : plainNode(run.node)
+  return (
+    <>
+      <span role="cell">
+        <input
+          type="checkbox"
+          className="block size-4"
+          aria-label={t('Select {id}', { id: run.id })}
+          checked={chosen}
+          onChange={() => onToggle(run.id)}
+        />
+      </span>
+      <span role="cell">
+        <Status state={outcomeOf(run)} />
+      </span>
+      <span role="cell" className="min-w-0 truncate">
+        <Link to="/runs/$id" params={{ id: run.id }} className="font-mono text-accent underline" title={run.id}>
+          {run.id.slice(0, 13)}
+        </Link>
+        <span className="block truncate text-xs text-soft md:hidden">
+          {run.flow} · <Time at={run.createdAt} /> · <Span from={run.createdAt} to={run.finishedAt} />
         </span>
-        <span role="cell">
-          <Status state={outcomeOf(run)} />
-        </span>
-        <span role="cell" className="min-w-0 truncate">
-          <Link to="/runs/$id" params={{ id: run.id }} className="font-mono text-accent underline" title={run.id}>
-            {run.id.slice(0, 13)}
-          </Link>
-          <span className="block truncate text-xs text-soft md:hidden">
-            {run.flow} · <Time at={run.createdAt} /> · <Span from={run.createdAt} to={run.finishedAt} />
-          </span>
-        </span>
-        <span role="cell" className="hidden truncate md:block" title={run.flow}>
-          {run.flow}
-        </span>
-        <span role="cell" className="hidden md:block">
-          <Time at={run.createdAt} />
-        </span>
-        <span role="cell" className="hidden md:block">
-          <Span from={run.createdAt} to={run.finishedAt} />
-        </span>
-        <span role="cell" className={`hidden truncate md:block ${failure ? 'text-bad' : 'text-soft'}`} title={now}>
-          {now}
-        </span>
-      </>
-    )
-  },
-  (a, b) => a.run === b.run && a.chosen === b.chosen,
-)
+      </span>
+      <span role="cell" className="hidden truncate md:block" title={run.flow}>
+        {run.flow}
+      </span>
+      <span role="cell" className="hidden md:block">
+        <Time at={run.createdAt} />
+      </span>
+      <span role="cell" className="hidden md:block">
+        <Span from={run.createdAt} to={run.finishedAt} />
+      </span>
+      <span role="cell" className={`hidden truncate md:block ${failure ? 'text-bad' : 'text-soft'}`} title={now}>
+        {now}
+      </span>
+    </>
+  )
+})

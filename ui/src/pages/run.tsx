@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useMemo } from 'react'
 
-import { ApiError } from '@/api/client'
-import { definitionQuery, outlineQuery, runQuery, whyQuery } from '@/api/queries'
+import { isUnknown } from '@/api/client'
+import { definitionQuery, outlineQuery, runQuery } from '@/api/queries'
 import { failureOf, hasEnded, isWorkflowRun, outcomeOf, type Run } from '@/api/types'
 import { graphOf } from '@/graph/definition'
 import { Names } from '@/graph/names'
@@ -26,21 +26,26 @@ import { ListView } from '@/run/list'
 import { LogsView } from '@/run/logs'
 import { NamesContext, useNames } from '@/run/names'
 import { countStates, nextError } from '@/run/tree'
+import { useWhy } from '@/run/why'
 import { useKeys } from '@/shell/keys'
+import { soon } from '@/shell/later'
 import { Lost } from '@/shell/lost'
 
 const Dag = lazy(() => import('@/run/dag').then((module) => ({ default: module.Dag })))
 const Timeline = lazy(() => import('@/run/timeline').then((module) => ({ default: module.Timeline })))
+soon(() => import('@/run/dag'))
+soon(() => import('@/run/timeline'))
 
 const route = getRouteApi('/runs/$id')
 const VIEWS = ['dag', 'flow', 'list', 'events', 'logs', 'data'] as const
 type View = (typeof VIEWS)[number]
 
 export function RunPage() {
+  const t = useT()
   const { id } = route.useParams()
   const read = useQuery(runQuery(id))
   const latest = useLatest()
-  if (read.error instanceof ApiError && read.error.status === 404) return <Lost />
+  if (isUnknown(read.error)) return <Lost title={t('No run is called {name}', { name: id })} to="/runs" way={t('All runs')} />
   if (read.error && !read.data) return <Failed error={read.error} retry={() => void read.refetch()} />
   if (!read.data) return <Skeleton rows={6} />
   return <Loaded run={withNews(read.data, latest)} />
@@ -100,7 +105,7 @@ function Loaded({ run }: { run: Run }) {
               ) : view === 'events' ? (
                 <EventsView runId={run.id} seq={model.seq} onSelect={select} />
               ) : view === 'logs' ? (
-                <LogsView runId={run.id} seq={model.seq} onSelect={select} />
+                <LogsView runId={run.id} running={!hasEnded(run.state)} seq={model.seq} onSelect={select} />
               ) : (
                 <RunData run={run} />
               )}
@@ -127,7 +132,7 @@ function useModel(id: string): RunModel | undefined {
 
 function Head({ run }: { run: Run }) {
   const t = useT()
-  const why = useQuery(whyQuery(run.id))
+  const why = useWhy(run)
   const names = useNames()
   const ended = hasEnded(run.state)
   const failure = failureOf(run.error)
@@ -160,7 +165,7 @@ function Head({ run }: { run: Run }) {
             · {t('ended')} <Time at={run.finishedAt} />
           </span>
         )}
-        {run.generation > 0 && <span>· {t('reopened {n} times', { n: run.generation })}</span>}
+        {run.generation > 0 && <span>· {run.generation === 1 ? t('reopened once') : t('reopened {n} times', { n: run.generation })}</span>}
         {Object.entries((run.tags ?? {}) as Record<string, string>).filter(([key]) => key !== 'definitionHash').map(([key, value]) => (
           <span key={key} className="rounded bg-sunk px-1.5">
             {key}={value}
@@ -169,7 +174,7 @@ function Head({ run }: { run: Run }) {
       </p>
       <p data-why className={`mt-1 text-sm ${run.state === 'failed' ? 'text-bad' : ''}`}>
         <span className="font-semibold">{t('Why')}: </span>
-        {ended && failure ? `${failure.node ? `"${names.of(failure.node)}": ` : ''}${failure.message}` : names.inText(whyText(why.data?.line ?? '…'))}
+        {ended && failure ? `${failure.node ? `"${names.of(failure.node)}": ` : ''}${failure.message}` : names.inText(whyText(why.line))}
       </p>
     </header>
   )

@@ -6,7 +6,7 @@ import { useMemo, useState } from 'react'
 import { matchedQuery, runsQuery } from '@/api/queries'
 import { parseFilter } from '@/filter/grammar'
 import { useT } from '@/i18n'
-import { newSince, withNews } from '@/live/rows'
+import { withNews } from '@/live/rows'
 import { useLatest } from '@/live/store'
 import { Button, PageHead, Skeleton } from '@/parts/basics'
 import { CopyAs } from '@/parts/copy'
@@ -16,6 +16,7 @@ import { useTitle } from '@/parts/title'
 import { BulkBar } from './bulk'
 import { ExportButton } from './export'
 import { FilterBar } from './filter-bar'
+import { useFresh } from './fresh'
 import { RunList } from './run-list'
 import { NewRunButton } from './start'
 import { Views } from './views'
@@ -29,14 +30,14 @@ export function RunsPage() {
   const navigate = route.useNavigate()
   const queries = useQueryClient()
   const setQ = (text: string) => void navigate({ search: { q: text || undefined } })
-  const problem = parseFilter(q).problem
+  const problem = parseFilter(q, t).problem
   const pages = useInfiniteQuery({ ...runsQuery(q), enabled: !problem })
   const matched = useQuery({ ...matchedQuery(q), enabled: !problem && q.trim() !== '' })
   const latest = useLatest()
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const read = useMemo(() => pages.data?.pages.flatMap((page) => page.items) ?? [], [pages.data])
   const runs = useMemo(() => read.map((run) => withNews(run, latest)), [read, latest])
-  const fresh = pages.data ? newSince(latest, read[0]?.id ?? '') : 0
+  const fresh = useFresh(q, latest, pages.data ? (read[0]?.id ?? '') : null)
   const loadNew = () => {
     void queries.resetQueries({ queryKey: ['runs', q] })
     void queries.invalidateQueries({ queryKey: ['matched', q] })

@@ -87,7 +87,7 @@ function Looks() {
       </div>
       <label className={row}>
         <span>{t('Single-key shortcuts')}</span>
-        <input type="checkbox" checked={prefs.keys} onChange={(event) => setPrefs({ keys: event.target.checked })} />
+        <input type="checkbox" className="size-4" checked={prefs.keys} onChange={(event) => setPrefs({ keys: event.target.checked })} />
       </label>
     </Panel>
   )

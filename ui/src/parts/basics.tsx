@@ -1,5 +1,5 @@
 /** Buttons, fields, panels: the few shapes every page is made of. */
-import { type ButtonHTMLAttributes, type InputHTMLAttributes, type ReactNode, useId } from 'react'
+import { type ButtonHTMLAttributes, type InputHTMLAttributes, type ReactNode, type Ref, useId } from 'react'
 
 type Look = 'plain' | 'main' | 'danger' | 'quiet'
 
@@ -12,6 +12,7 @@ const LOOKS: Record<Look, string> = {
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   look?: Look
+  ref?: Ref<HTMLButtonElement>
 }
 
 export function Button({ look = 'plain', className = '', ...rest }: ButtonProps) {
@@ -49,7 +50,7 @@ export function Panel({ title, action, children }: { title?: ReactNode; action?:
     <section className="mb-4 rounded-lg border border-line bg-panel">
       {title && (
         <header className="flex items-center justify-between gap-2 border-b border-line px-3 py-2">
-          <h2 className="text-sm font-semibold">{title}</h2>
+          <h2 className="min-w-0 text-sm font-semibold wrap-anywhere">{title}</h2>
           {action}
         </header>
       )}

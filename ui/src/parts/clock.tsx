@@ -38,12 +38,17 @@ export function Time({ at }: { at: number | null | undefined }) {
   )
 }
 
+/** A server's clock may be a little ahead of the browser's: what has just happened is not to come. */
+const SKEW_MS = 3000
+
+/** How long ago, or how long until. */
 export function Ago({ at }: { at: number }) {
   const current = useNow()
+  const from = at > current && at - current < SKEW_MS ? at : current
   const exact = new Date(at).toISOString()
   return (
     <time dateTime={exact} title={exact} className="whitespace-nowrap">
-      {formatAgo(at, Math.max(current, at), locale())}
+      {formatAgo(at, from, locale())}
     </time>
   )
 }

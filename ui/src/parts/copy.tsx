@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useT } from '@/i18n'
 
 import { Button } from './basics'
+import { useMenu } from './menu'
 
 export function CopyButton({ text, label }: { text: string; label?: string }) {
   const t = useT()
@@ -19,9 +20,10 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
 /** The same thing from a terminal. */
 export function CopyAs({ cli, path }: { cli: string; path: string }) {
   const t = useT()
+  const menu = useMenu()
   const curl = `curl -H "Authorization: Bearer $WINDLASS_TOKEN" '${new URL(`api/v1/${path}`, document.baseURI)}'`
   return (
-    <details className="relative">
+    <details ref={menu} className="relative">
       <summary className="inline-flex min-h-8 list-none items-center rounded border border-line bg-panel px-2.5 py-1 text-sm font-medium hover:bg-sunk">
         {t('Copy as')} ▾
       </summary>

@@ -52,12 +52,17 @@ interface ConfirmProps {
 
 export function Confirm(props: ConfirmProps) {
   const t = useT()
+  const action = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    // Enter confirms what does no harm; what does is gone to on purpose.
+    if (!props.danger) action.current?.focus()
+  }, [props.danger])
   return (
     <Dialog title={props.title} onClose={props.onClose}>
       <div className="mb-4 text-sm">{props.children}</div>
       <div className="flex justify-end gap-2">
         <Button onClick={props.onClose}>{t('Back')}</Button>
-        <Button look={props.danger ? 'danger' : 'main'} disabled={props.busy} onClick={props.onConfirm}>
+        <Button ref={action} look={props.danger ? 'danger' : 'main'} disabled={props.busy} onClick={props.onConfirm}>
           {props.action}
         </Button>
       </div>

@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react'
 
 import { saveAs } from '@/api/client'
 import { useT } from '@/i18n'
+import { formatBytes } from '@/parts/size'
 
 import { Button } from './basics'
 import { CopyButton } from './copy'
@@ -20,7 +21,7 @@ export function Json({ value, name }: { value: unknown; name: string }) {
     <div className="rounded border border-line bg-sunk">
       <div className="flex items-center justify-between gap-2 border-b border-line px-2 py-1 text-xs text-soft">
         <span>
-          {name} · {(text.length / 1000).toFixed(1)} kB
+          {name} · {formatBytes(new Blob([text]).size)}
         </span>
         <span className="flex gap-1">
           <CopyButton text={text} />

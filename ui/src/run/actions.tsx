@@ -1,8 +1,10 @@
 /** What can be done to a run; each verb apart from the others. */
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useId, useState } from 'react'
 
 import { cancelRun, rerunRun, retryRun, signalRun, useAct } from '@/api/actions'
+import { awaitedQuery } from '@/api/queries'
 import { hasEnded, isWorkflowRun, type Run } from '@/api/types'
 import { valueOf } from '@/flow/params'
 import { useT } from '@/i18n'
@@ -83,7 +85,10 @@ export function RunActions({ run }: { run: Run }) {
 function SignalDialog({ run, onClose }: { run: Run; onClose: () => void }) {
   const t = useT()
   const act = useAct()
-  const [key, setKey] = useState('')
+  const awaited = useQuery(awaitedQuery(run.id)).data ?? []
+  const [typed, setTyped] = useState<string | null>(null)
+  const key = typed ?? awaited[0] ?? ''
+  const list = useId()
   const [text, setText] = useState('')
   const send = async () => {
     const done = await act(signalRun(run.id, key.trim(), valueOf(text) ?? null), t('Signal sent'), 'run', 'why')
@@ -98,8 +103,13 @@ function SignalDialog({ run, onClose }: { run: Run; onClose: () => void }) {
         }}
       >
         <Field label={t('Key')} hint={t('The shared key the run waits for')}>
-          {(id) => <Input id={id} required value={key} onChange={(event) => setKey(event.target.value)} />}
+          {(id) => <Input id={id} required list={list} value={key} onChange={(event) => setTyped(event.target.value)} />}
         </Field>
+        <datalist id={list}>
+          {awaited.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
         <Field label={t('Value')} hint={t('JSON, or plain text')}>
           {(id) => <Input id={id} className="font-mono" value={text} onChange={(event) => setText(event.target.value)} />}
         </Field>

@@ -1,7 +1,7 @@
 /** Attempts of a task, and what differs between two of them. */
 import { useState } from 'react'
 
-import { type Attempt, failureOf, type Task } from '@/api/types'
+import { type Attempt, failureOf, hasEnded, type Task } from '@/api/types'
 import { useT } from '@/i18n'
 import { FIELD } from '@/parts/basics'
 import { Span, Time } from '@/parts/clock'
@@ -13,7 +13,7 @@ import { Status } from '@/parts/status'
 export function Attempts({ task, attempts }: { task: Task; attempts: readonly Attempt[] }) {
   const t = useT()
   const [pair, setPair] = useState<[number, number] | null>(null)
-  if (attempts.length === 0) return <Empty title={t('No worker has taken it yet.')} command={`windlass why ${task.id.split('~')[0]}`} />
+  if (attempts.length === 0) return <NoAttempts task={task} />
   const [a, b] = pair ?? [Math.max(1, attempts.length - 1), attempts.length]
   const pick = (number: number) => comparable(attempts.find((one) => one.number === number))
   return (
@@ -65,6 +65,14 @@ export function Attempts({ task, attempts }: { task: Task; attempts: readonly At
       )}
     </>
   )
+}
+
+/** Many tasks never have an attempt of their own; only one that waits for a worker has a reason to be told. */
+function NoAttempts({ task }: { task: Task }) {
+  const t = useT()
+  if (task.total > 0) return <Empty title={t('Its branches have the attempts.')} />
+  if (hasEnded(task.state) || !task.queue) return <Empty title={t('It needed no worker.')} />
+  return <Empty title={t('No worker has taken it yet.')} command={`windlass why ${task.id.split('~')[0]}`} />
 }
 
 /** What of an attempt is worth comparing: not its ids and clock times, which always differ. */

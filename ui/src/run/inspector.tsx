@@ -1,7 +1,7 @@
 /** One task: what happened to it, what went in and came out, and what to do about it. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
+import { useEffect, useMemo, useRef } from 'react'
 
 import { attemptsQuery, runCheckpointsQuery, taskQuery } from '@/api/queries'
 import type { Attempt, Checkpoint, Run, Task } from '@/api/types'
@@ -104,7 +104,7 @@ function Body({ run, model, graph, taskId }: Omit<Props, 'onSelect'>) {
   const lite = model.tasks.get(taskId)
   const task = useQuery(taskQuery(run.id, taskId))
   // A log grows while its task runs, and the stream does not tell of it.
-  const reading = search.tab === 'logs' && lite?.state === 'running'
+  const reading = ['logs', 'act', undefined].includes(search.tab) && lite?.state === 'running'
   const attempts = useQuery({ ...attemptsQuery(run.id, taskId), refetchInterval: reading ? LOG_MS : false })
   // Payloads are not in the stream: read them again when the task has moved.
   const mark = `${lite?.state} ${lite?.attempts} ${lite?.generation}`
@@ -123,7 +123,8 @@ function Body({ run, model, graph, taskId }: Omit<Props, 'onSelect'>) {
     ...{ act: t('Act'), attempts: t('Attempts'), checkpoint: t('Checkpoint'), io: t('Input / output') },
     ...{ logs: t('Logs'), raw: '{ }' },
   }
-  const rows = attempts.data?.items ?? []
+  // The server's order is that of ids, where #10 comes before #2.
+  const rows = useMemo(() => [...(attempts.data?.items ?? [])].sort((a, b) => a.number - b.number), [attempts.data])
   return (
     <>
       <div className="border-b border-line p-2">

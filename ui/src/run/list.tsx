@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useMemo, useRef, useState } from 'react'
 
-import { failureOf } from '@/api/types'
+import { errorNow } from '@/api/types'
 import { foldedText } from '@/graph/overlay'
 import { useT } from '@/i18n'
 import type { RunModel } from '@/live/model'
@@ -122,7 +122,7 @@ function Cells({ row, open, model, onToggle }: CellsProps) {
   const t = useT()
   const names = useNames()
   const { task } = row
-  const detail = failureOf(task.error)?.message ?? (row.children && task.total ? branchText(model, task.id, task.total) : task.action)
+  const detail = errorNow(task)?.message ?? (row.children && task.total ? branchText(model, task.id, task.total) : task.action)
   return (
     <>
       <span role="gridcell" className="flex min-w-0 items-center" style={{ paddingLeft: row.depth * 18 }}>

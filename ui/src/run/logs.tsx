@@ -13,19 +13,24 @@ import { Status } from '@/parts/status'
 import { LogText } from './log-text'
 import { useNames } from './names'
 
+const LOG_MS = 2000
+
 interface Props {
   runId: string
   seq: number
+  running: boolean
   onSelect: (task: string) => void
 }
 
-export function LogsView({ runId, seq, onSelect }: Props) {
+export function LogsView({ runId, seq, running, onSelect }: Props) {
   const t = useT()
   const names = useNames()
   const [find, setFind] = useState('')
   const logs = useQuery({
     queryKey: ['logs', runId],
     queryFn: ({ signal }) => call<Page<Attempt>>(`runs/${runId}/attempts`, { query: { limit: 2000 }, signal }),
+    // Logs grow while attempts run, and the stream does not tell of it.
+    refetchInterval: running ? LOG_MS : false,
   })
   const { refetch } = logs
   useEffect(() => {
@@ -33,7 +38,7 @@ export function LogsView({ runId, seq, onSelect }: Props) {
     return () => clearTimeout(timer)
   }, [seq, refetch])
   if (!logs.data) return <Skeleton rows={6} />
-  const written = logs.data.items.filter((attempt) => attempt.log)
+  const written = logs.data.items.filter((attempt) => attempt.log).sort((a, b) => a.claimedAt - b.claimedAt || a.number - b.number)
   const shown = written.filter((attempt) => attempt.log?.toLowerCase().includes(find.toLowerCase()))
   if (written.length === 0) return <Empty title={t('No attempt has written a log.')} command={`windlass run logs ${runId}`} />
   return (
@@ -53,12 +58,12 @@ export function LogsView({ runId, seq, onSelect }: Props) {
         {shown.length === 0 && <Empty title={t('Nothing contains {q}', { q: find })} />}
         {shown.map((attempt) => (
           <section key={attempt.id} className="mb-3">
-            <h3 className="flex flex-wrap items-center gap-2 text-xs">
+            <h2 className="flex flex-wrap items-center gap-2 text-xs">
               <button type="button" className="font-semibold text-accent underline" onClick={() => onSelect(attempt.taskId)}>
                 {names.ofTask(attempt.taskId)} #{attempt.number}
               </button>
               <Status state={attempt.state} /> <span className="text-soft">{attempt.workerId}</span> <Time at={attempt.claimedAt} />
-            </h3>
+            </h2>
             <LogText log={attempt.log ?? ''} find={find} />
           </section>
         ))}

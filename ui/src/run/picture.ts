@@ -42,7 +42,9 @@ export function* draw(ask: Ask): Generator<undefined, Picture> {
   const found = lanesOf(spans, ROWS_MAX)
   const lanes = placeLanes(by === 'node' ? found.map((lane) => ({ ...lane, name: names.of(lane.name) })) : found)
   yield
-  const busy = spans.filter((span) => span.kind !== 'wait')
+  // Waiting counts as idle only between other things: the only thing there is is never cut out.
+  const working = spans.filter((span) => span.kind !== 'wait')
+  const busy = working.length ? working : spans
   const map = timeMap(busy, ask.from, Math.max(now, ask.from + 1), ask.compress)
   return { spans, lanes, map, now }
 }

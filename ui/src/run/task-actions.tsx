@@ -1,10 +1,8 @@
 /** Why a task stands where it stands, and what can be done about it. */
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { previewRetry, retryRun, useAct } from '@/api/actions'
-import { whyQuery } from '@/api/queries'
-import { failureOf, hasEnded, type Run } from '@/api/types'
+import { errorNow, hasEnded, type Run } from '@/api/types'
 import { useT, whyText } from '@/i18n'
 import { Button } from '@/parts/basics'
 import { Confirm } from '@/parts/dialog'
@@ -12,13 +10,14 @@ import { toastError } from '@/parts/feedback'
 import { useCanAct, useMayAct } from '@/shell/health'
 
 import { useNames } from './names'
+import { useWhy } from './why'
 
 export function WhyTask({ run, taskId, state, error }: { run: Run; taskId: string; state: string; error: unknown }) {
   const t = useT()
-  const why = useQuery(whyQuery(run.id))
+  const why = useWhy(run)
   const names = useNames()
-  const failure = failureOf(error)
-  const reason = why.data?.reasons.find((one) => one.task === taskId)?.text
+  const failure = errorNow({ state, error })
+  const reason = why.reasons.find((one) => one.task === taskId)?.text
   const text = names.inText((hasEnded(state) ? failure?.message : reason && whyText(reason)) ?? '')
   if (!text) return null
   return (

@@ -135,6 +135,7 @@ export function Timeline({ graph, model, run, selected, onSelect }: Props) {
           onDoubleClick={() => setRange(null)}
           onPointerDown={(event) => {
             brush.current = { from: event.nativeEvent.offsetX, to: event.nativeEvent.offsetX }
+            setHover(null)
           }}
           onPointerMove={(event) => {
             const { offsetX: x, offsetY: y } = event.nativeEvent

@@ -4,6 +4,14 @@ export type Zone = 'local' | 'utc' | 'relative'
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
+/** The name of the local zone at a time. It stands at the end in every language, so it is asked for apart. */
+function zoneName(at: number, locale: string): string {
+  const name = `zone ${locale}`
+  let found = formats.get(name)
+  if (!found) formats.set(name, (found = new Intl.DateTimeFormat(locale, { hour: 'numeric', timeZoneName: 'short' })))
+  return found.formatToParts(at).find((part) => part.type === 'timeZoneName')?.value ?? ''
+}
+
 function format(zone: Zone, locale: string, withDate: boolean): Intl.DateTimeFormat {
   const name = `${zone} ${locale} ${withDate}`
   let found = formats.get(name)
@@ -15,7 +23,6 @@ function format(zone: Zone, locale: string, withDate: boolean): Intl.DateTimeFor
       second: '2-digit',
       hour12: false,
       timeZone: zone === 'utc' ? 'UTC' : undefined,
-      timeZoneName: zone === 'utc' ? undefined : 'short',
     })
     formats.set(name, found)
   }
@@ -26,7 +33,7 @@ export function formatTime(at: number, zone: Zone, locale: string, now: number):
   if (zone === 'relative') return formatAgo(at, now, locale)
   const withDate = Math.abs(now - at) > 20 * 3_600_000
   const text = format(zone, locale, withDate).format(at)
-  return zone === 'utc' ? `${text} UTC` : text
+  return `${text} ${zone === 'utc' ? 'UTC' : zoneName(at, locale)}`
 }
 
 export function formatAgo(at: number, now: number, locale: string): string {

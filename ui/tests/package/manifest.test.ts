@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
 import { fieldsOf, readManifest, valueAt } from '@/package/manifest'
-import { formatBytes, moveTo, tagsOf } from '@/package/versions'
+import { moveTo, tagsOf } from '@/package/versions'
+import { formatBytes } from '@/parts/size'
 
 const MANIFEST = {
   description: 'Tools',

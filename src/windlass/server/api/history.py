@@ -72,10 +72,13 @@ async def list_attempts(request: Request) -> Response:
     """Attempts of a run, or of one of its tasks."""
     run = await find(request)
     place = request.query_params.get("task") or run.id
-    mark = "@" if "~" in place else "~"
+    of_task = "~" in place
+    mark = "@" if of_task else "~"
     where = [Cond("id", ">", place + mark), Cond("id", "<", place + chr(ord(mark) + 1))]
+    # Ids are text, where the tenth attempt comes before the second.
+    order = "number" if of_task else "id"
     rows, next_ = await fetch_page(
-        request, Attempt, where, descending=False, size=200, size_max=2000
+        request, Attempt, where, order=order, descending=False, size=200, size_max=2000
     )
     logs = await log_texts(request, rows)
     return reply(Page(items=[attempt_view(row, logs.get(row.id)) for row in rows], next=next_))

@@ -1,0 +1,50 @@
+"""A pull worker whose every move a test makes by hand."""
+
+from typing import Any
+
+from tests.browser.conftest import Site
+
+
+class HandWorker:
+    """Registered for one service; takes, logs and ends attempts when told to."""
+
+    def __init__(self, site: Site, service: str) -> None:
+        self._http = site.http
+        self._service = service
+        self._at = f"/api/v1/workers/hand-{service}"
+        body = {"id": f"hand-{service}", "transport": "pull", "services": [service], "capacity": 4}
+        answer = self._http.post("/api/v1/workers", json=body)
+        assert answer.status_code in (200, 201), answer.text
+
+    def _exchange(self, **body: object) -> dict[str, Any]:
+        answer = self._http.post(f"{self._at}/exchange", json={"services": [self._service], **body})
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def take(self) -> dict[str, Any]:
+        """The next attempt, however long it takes to come."""
+        for _ in range(20):
+            if attempts := self._exchange(slots=1, waitMs=2000)["attempts"]:
+                taken: dict[str, Any] = attempts[0]
+                return taken
+        raise AssertionError(f"no attempt of {self._service} came")
+
+    def say(self, attempt: dict[str, Any], text: str, offset: int = 0) -> None:
+        piece = {**named(attempt), "offset": offset, "text": text}
+        self._exchange(said=[piece], renew=[attempt["attemptId"]])
+
+    def renew(self, attempt: dict[str, Any]) -> None:
+        self._exchange(renew=[attempt["attemptId"]])
+
+    def fail(self, attempt: dict[str, Any], message: str) -> None:
+        self._exchange(
+            results=[{**named(attempt), "error": {"kind": "failed", "message": message}}]
+        )
+
+    def finish(self, attempt: dict[str, Any], output: object) -> None:
+        self._exchange(results=[{**named(attempt), "output": output}])
+
+
+def named(attempt: dict[str, Any]) -> dict[str, Any]:
+    return {"attemptId": attempt["attemptId"], "token": attempt["token"]}

@@ -1,0 +1,139 @@
+"""Lists, the inbox and addresses: what is chosen, counted, offered and found."""
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser import flows
+from tests.browser.conftest import Site
+
+pytestmark = pytest.mark.browser
+
+DAY_MS = 86_400_000
+
+
+def live(page: Page) -> None:
+    expect(page.locator("[data-link=live]")).to_be_visible()
+
+
+def test_every_run_that_is_ticked_is_selected(site: Site, page: Page) -> None:
+    site.push("ticked", flows.wait_for("tick"))
+    ids = [site.start("ticked") for _ in range(4)]
+    page.goto(f"{site.url}/runs?q=flow%3Aticked")
+    for run_id in ids[:3]:
+        page.get_by_label(f"Select {run_id}").check()
+    expect(page.get_by_text("3 selected")).to_be_visible()
+    page.get_by_label(f"Select {ids[1]}").uncheck()
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    # A checkbox is large enough to hit.
+    box = page.get_by_label(f"Select {ids[3]}").bounding_box()
+    assert box is not None
+    assert min(box["width"], box["height"]) >= 16
+    page.get_by_role("button", name="Cancel 2").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel 2").click()
+    site.wait(ids[0], "cancelled")
+    site.wait(ids[2], "cancelled")
+    assert site.run(ids[1])["state"] == "waiting"
+
+
+def test_new_runs_are_counted_only_within_the_filter(site: Site, page: Page) -> None:
+    site.push("inside", flows.wait_for("in"))
+    site.push("outside", flows.wait_for("out"))
+    site.start("inside")
+    page.goto(f"{site.url}/runs?q=flow%3Ainside")
+    live(page)
+    expect(page.locator("[data-run]")).to_have_count(1)
+    everything = page.context.new_page()
+    everything.goto(f"{site.url}/runs")
+    live(everything)
+    expect(everything.locator("[data-run]").first).to_be_visible()
+    for _ in range(3):
+        site.start("outside")
+    site.start("inside")
+    # All four have been told of by now, to every tab.
+    expect(everything.get_by_role("button", name="4 new")).to_be_visible()
+    expect(page.get_by_role("button", name="1 new")).to_be_visible()
+    expect(page.get_by_role("button", name="4 new")).to_have_count(0)
+
+
+def test_only_what_makes_sense_is_offered_for_all(site: Site, page: Page) -> None:
+    site.push("failing-all", flows.failing())
+    run_id = site.start("failing-all", {"x": 2, "word": "abc"})
+    site.wait(run_id, "failed")
+    page.goto(f"{site.url}/runs?q=flow%3Afailing-all+status%3Afailed")
+    expect(page.get_by_role("button", name="Retry all 1")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("Cancel all"))).to_have_count(0)
+
+
+def test_the_inbox_says_how_long_there_is(site: Site, page: Page) -> None:
+    site.push("in-a-day", flows.asking("Within a day?", DAY_MS))
+    site.start("in-a-day")
+    page.goto(f"{site.url}/inbox")
+    row = page.get_by_role("list", name="Inbox").get_by_role("button", name="Within a day?")
+    expect(row).to_contain_text(re.compile(r"expires (in 24 hr|in 23 hr|tomorrow)"))
+    expect(page.get_by_role("button", name="Waiting", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+
+
+def test_on_a_phone_an_inbox_item_opens_and_fits(site: Site, browser: Browser) -> None:
+    prompt = f"Refund {'x' * 120}?"
+    site.push("phone", flows.asking(prompt, DAY_MS))
+    run_id = site.start("phone")
+    site.wait(run_id, "waiting")
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(f"{site.url}/inbox")
+    row = page.get_by_role("list", name="Inbox").get_by_role("button", name="Refund")
+    row.tap()
+    approve = page.get_by_role("button", name="Approve")
+    expect(approve).to_be_in_viewport()
+    expect(row).to_be_hidden()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Back to the list").tap()
+    expect(row).to_be_visible()
+    row.tap()
+    approve.tap()
+    site.wait(run_id, "succeeded")
+    context.close()
+
+
+def test_unknown_addresses_are_pages_of_ours(site: Site, page: Page) -> None:
+    for path, said, way in (
+        ("/nope", "There is nothing at this address", "Overview"),
+        ("/nope/deeper", "There is nothing at this address", "Overview"),
+        ("/flows/xyz", "No flow is called xyz", "All flows"),
+        ("/runs/xyz", "No run is called xyz", "All runs"),
+        ("/runs/00000000-0000-7000-8000-000000000000", "No run is called 0000", "All runs"),
+        ("/packages/xyz", "No package is called xyz", "All packages"),
+    ):
+        page.goto(site.url + path)
+        expect(page.get_by_role("heading", name=said)).to_be_visible()
+        expect(page.get_by_role("main").get_by_role("link", name=way)).to_be_visible()
+    # Who asks for no page keeps the answer there has always been.
+    assert site.http.get("/nope").json()
+    assert site.http.get("/nope", headers={"Accept": "text/html"}).status_code == 404
+    assert site.http.get("/api/v1/nope", headers={"Accept": "text/html"}).json()
+
+
+def test_the_list_of_flows_has_their_descriptions(site: Site, page: Page) -> None:
+    site.push("told", {"description": "Waits for a word.", **flows.wait_for("word")})
+    page.goto(f"{site.url}/flows?q=told")
+    expect(page.get_by_role("row").filter(has_text="told")).to_contain_text("Waits for a word.")
+    site.push("told", {"description": "Waits for two words.", **flows.wait_for("word")})
+    page.reload()
+    expect(page.get_by_role("row").filter(has_text="told")).to_contain_text("two words")
+
+
+def test_a_corrected_definition_carries_no_old_errors(site: Site, page: Page) -> None:
+    page.goto(f"{site.url}/flows")
+    page.get_by_role("button", name="Upload").click()
+    page.get_by_label("Definition").fill("start: a\nnodes: {}\nedges: []\n")
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_label("File").set_input_files(
+        {"name": "other.yaml", "mimeType": "text/yaml", "buffer": b"start: b\n"}
+    )
+    expect(page.get_by_label("Definition")).to_have_value("start: b\n")
+    expect(page.get_by_role("alert")).to_have_count(0)

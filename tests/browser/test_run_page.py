@@ -1,0 +1,145 @@
+"""What the page of one run says: true now, in words that fit, and never acting by accident."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser import flows
+from tests.browser.conftest import Site
+from tests.browser.hand import HandWorker
+
+pytestmark = pytest.mark.browser
+
+DAY_MS = 86_400_000
+
+
+def live(page: Page) -> None:
+    expect(page.locator("[data-link=live]")).to_be_visible()
+
+
+def test_the_key_for_approving_asks_first(site: Site, page: Page) -> None:
+    site.push("ask-first", flows.asking("Ship it?", DAY_MS))
+    run_id = site.start("ask-first")
+    site.wait(run_id, "waiting")
+    page.goto(f"{site.url}/runs/{run_id}?task={run_id}~ask.1")
+    live(page)
+    expect(page.get_by_role("complementary").get_by_role("button", name="Approve")).to_be_visible()
+    page.keyboard.press("a")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Ship it?")
+    assert site.run(run_id)["state"] == "waiting"
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    assert site.run(run_id)["state"] == "waiting"
+    page.keyboard.press("a")
+    expect(dialog.get_by_role("button", name="Approve")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-run-state=succeeded]")).to_be_visible()
+
+
+def test_attempts_are_counted_as_numbers_and_old_errors_are_not_a_reason(
+    site: Site, page: Page
+) -> None:
+    site.push("eleven", flows.retried("eleven", 20))
+    hand = HandWorker(site, "eleven")
+    run_id = site.start("eleven", {"x": 1})
+    for number in range(10):
+        hand.fail(hand.take(), f"stumbled over {number}")
+    last = hand.take()
+    page.goto(f"{site.url}/runs/{run_id}?view=list&task={run_id}~work.1&tab=attempts")
+    aside = page.get_by_role("complementary")
+    shown = aside.get_by_role("listitem").locator("b")
+    expect(shown).to_have_text([f"#{number}" for number in range(11, 0, -1)])
+    expect(aside.get_by_label("To attempt").locator("option")).to_have_text(
+        [f"#{number}" for number in range(1, 12)]
+    )
+    hand.finish(last, 5)
+    expect(page.locator("[data-run-state=succeeded]")).to_be_visible()
+    expect(aside.get_by_role("listitem").first).to_contain_text("succeeded")
+    expect(aside.locator("header")).not_to_contain_text("stumbled")
+    row = page.get_by_role("row").filter(has_text="work")
+    expect(row).not_to_contain_text("stumbled")
+    page.goto(f"{site.url}/runs/{run_id}?view=dag")
+    expect(page.locator("[data-node=work]")).to_have_attribute("data-state", "succeeded")
+    expect(page.locator("[data-node=work]")).not_to_contain_text("stumbled")
+
+
+def test_why_counts_and_logs_arrive_while_an_attempt_runs(site: Site, page: Page) -> None:
+    site.push("talks", flows.queued("talks"))
+    run_id = site.start("talks", {"x": 1})
+    page.goto(f"{site.url}/runs/{run_id}?view=logs")
+    why = page.locator("[data-why]")
+    expect(why).to_contain_text(re.compile("is queued for [01] s"))
+    expect(why).to_contain_text(re.compile("is queued for [2-4] s"))
+    hand = HandWorker(site, "talks")
+    attempt = hand.take()
+    expect(why).to_contain_text("runs on hand-talks")
+    hand.say(attempt, "first words\n")
+    log = page.get_by_role("log", name="Logs")
+    expect(log).to_contain_text("first words")
+    hand.say(attempt, "second words\n", len("first words\n"))
+    expect(log).to_contain_text("second words")
+    page.get_by_role("button", name="work.1 #1").click()
+    aside = page.get_by_role("complementary")
+    expect(aside).to_contain_text("second words")
+    hand.say(attempt, "third words\n", len("first words\nsecond words\n"))
+    expect(aside).to_contain_text("third words")
+    hand.finish(attempt, 1)
+    expect(page.locator("[data-run-state=succeeded]")).to_be_visible()
+
+
+def test_a_fan_out_that_is_done_misses_no_worker(site: Site, page: Page) -> None:
+    site.push("fan", flows.loop_of_events(3))
+    run_id = site.start("fan", {"items": [1, 2, 3]})
+    site.http.post(f"/api/v1/runs/{run_id}/signal", json={"key": "go", "value": 1})
+    site.wait(run_id, "succeeded")
+    aside = page.get_by_role("complementary")
+    page.goto(f"{site.url}/runs/{run_id}?view=list&task={run_id}~each.2&tab=attempts")
+    expect(aside).to_contain_text("Its branches have the attempts")
+    page.goto(f"{site.url}/runs/{run_id}?view=list&task={run_id}~gate.1&tab=attempts")
+    expect(aside).to_contain_text("It needed no worker")
+    page.get_by_role("button", name="Data").click()
+    # Sizes below a thousand are in bytes, and what is empty is not "0.0 kB".
+    expect(page.get_by_text("0.0 kB")).to_have_count(0)
+
+
+def test_the_signal_dialog_knows_what_the_run_waits_for(site: Site, page: Page) -> None:
+    site.push("signalled", flows.wait_for("paid"))
+    run_id = site.start("signalled")
+    site.wait(run_id, "waiting")
+    page.goto(f"{site.url}/runs/{run_id}")
+    page.get_by_role("button", name="Signal").click()
+    expect(page.get_by_role("dialog").get_by_label("Key")).to_have_value("paid")
+    page.get_by_role("dialog").get_by_label("Value").fill("true")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-run-state=succeeded]")).to_be_visible()
+
+
+def test_a_menu_closes_by_escape_and_by_a_click_beside_it(site: Site, page: Page) -> None:
+    site.push("menu", flows.wait_for("menu"))
+    page.goto(f"{site.url}/runs/{site.start('menu')}")
+    live(page)
+    menu = page.get_by_text("Copy as")
+    link = page.get_by_role("button", name="curl")
+    menu.click()
+    expect(link).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(link).to_be_hidden()
+    menu.click()
+    expect(link).to_be_visible()
+    page.get_by_role("main").click(position={"x": 5, "y": 5})
+    expect(link).to_be_hidden()
+
+
+def test_a_run_that_only_sleeps_has_a_timeline(site: Site, page: Page) -> None:
+    site.push("sleeper", flows.sleeping(3_600_000))
+    run_id = site.start("sleeper")
+    site.wait(run_id, "waiting")
+    page.clock.install()
+    page.goto(f"{site.url}/runs/{run_id}?view=flow")
+    live(page)
+    # After a while all of it would be one idle gap: the only thing there is is never cut.
+    page.clock.fast_forward(120_000)
+    expect(page.get_by_role("img", name="Timeline of 1 spans")).to_be_visible()
+    expect(page.get_by_role("button", name="Gaps cut: 0")).to_be_visible()
