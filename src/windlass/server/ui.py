@@ -1,10 +1,10 @@
 """The web UI: built files out of the package, for browsers only.
 
 A browser asks for `text/html` and gets the one page of the UI at every place the UI has, and where
-there is nothing at all; API clients do not, and keep what those paths have always answered. Files under `/assets/` carry a hash
-in their name and never change; the page itself is asked for every time. The page's `<base>` is
-relative to the place it was asked for, so the UI works under whatever prefix a proxy puts before
-it, without being told.
+there is nothing at all; API clients do not, and keep what those paths have always answered. Files
+under `/assets/` carry a hash in their name and never change; the page itself is asked for every
+time. The page's `<base>` is relative to the place it was asked for, so the UI works under whatever
+prefix a proxy puts before it, without being told.
 """
 
 import mimetypes

@@ -12,8 +12,8 @@ export function FirstSteps({ stats }: { stats: Stats }) {
   const flows = useQuery(flowsQuery(''))
   const steps = [
     { done: (stats.workers.online ?? 0) > 0, text: t('Connect a worker'), command: 'windlass worker builtin --server $URL' },
-    { done: (flows.data?.items.length ?? 0) > 0, text: t('Push a flow'), command: 'windlass flow push examples/flows/01-chain.json' },
-    { done: false, text: t('Run it'), command: 'windlass run start 01-chain -p val=1 --watch' },
+    { done: (flows.data?.items.length ?? 0) > 0, text: t('Push a flow'), command: 'windlass flow push examples/flows/16-queue.json' },
+    { done: false, text: t('Run it'), command: 'windlass run start 16-queue -p text=hello --watch' },
   ].map((step) => ({ ...step, command: step.command.replace('$URL', new URL('.', document.baseURI).href) }))
   return (
     <Panel title={t('First steps')}>
