@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from windlass.testing.processes import Process, ServerProcess, started
+from windlass.testing.processes import Process, ServerProcess, started, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -57,9 +57,8 @@ def test_the_first_steps_work_as_they_are_shown(context: BrowserContext, tmp_pat
 
 def without_a_server(page: Page, server: ServerProcess) -> None:
     """Every page is still ours, says what is wrong, and offers nothing that cannot be done."""
-    page.wait_for_function(
-        "performance.getEntriesByType('resource').some((one) => one.name.includes('/settings-'))"
-    )
+    seen = "performance.getEntriesByType('resource').some((one) => one.name.includes('/timeline-'))"
+    wait_until(lambda: page.evaluate(seen))
     server.stop()
     expect(page.get_by_text("Actions are off")).to_be_visible()
     expect(page.get_by_role("button", name="Rerun")).to_be_disabled()
