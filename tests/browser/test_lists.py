@@ -137,3 +137,14 @@ def test_a_corrected_definition_carries_no_old_errors(site: Site, page: Page) ->
     )
     expect(page.get_by_label("Definition")).to_have_value("start: b\n")
     expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_chinese_words_and_times_are_right(site: Site, page: Page) -> None:
+    page.add_init_script("localStorage.setItem('windlass.prefs', '{\"language\":\"zh\"}')")
+    page.goto(f"{site.url}/runs?q=colour%3Ared")
+    expect(page.get_by_role("alert")).to_contain_text("没有筛选项")
+    page.goto(f"{site.url}/inbox")
+    expect(page.get_by_role("button", name="打开", exact=True)).to_have_count(0)
+    site.push("zh", flows.wait_for("zh"))
+    page.goto(f"{site.url}/runs/{site.start('zh')}")
+    expect(page.get_by_role("time").first).to_have_text(re.compile(r"^\d\d:\d\d:\d\d UTC$"))

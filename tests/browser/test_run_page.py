@@ -143,3 +143,19 @@ def test_a_run_that_only_sleeps_has_a_timeline(site: Site, page: Page) -> None:
     page.clock.fast_forward(120_000)
     expect(page.get_by_role("img", name="Timeline of 1 spans")).to_be_visible()
     expect(page.get_by_role("button", name="Gaps cut: 0")).to_be_visible()
+
+
+def test_cards_are_in_reading_order_with_borders_that_are_seen(site: Site, page: Page) -> None:
+    site.push("ordered", flows.failing())
+    run_id = site.start("ordered", {"x": 2, "word": "abc"})
+    site.wait(run_id, "failed")
+    page.goto(f"{site.url}/runs/{run_id}?view=dag")
+    cards = page.locator("[data-node]")
+    expect(cards).to_have_count(2)
+    order = [card.get_attribute("data-node") for card in cards.all()]
+    assert order == ["first", "second"]
+    page.goto(f"{site.url}/flows/ordered")
+    expect(cards.first).to_be_visible()
+    # A border that says something is seen: 3:1, which the hairlines do not have.
+    border = cards.first.evaluate("(card) => getComputedStyle(card).borderTopColor")
+    assert border in ("rgb(125, 134, 150)", "rgb(107, 118, 136)")

@@ -76,8 +76,11 @@ class WebUi:
             await (response or self._app)(scope, receive, send)
 
     def may_be_lost(self, scope: Scope) -> bool:
-        """Whether somebody looks with a browser at a place that is no part of the API."""
+        """Whether somebody looks with a browser at a place that is no part of the API. A missing
+        file is just that: a page in its stead would be taken for it."""
         path = path_of(scope)
+        if "." in path.rpartition("/")[2]:
+            return False
         wanted = "text/html" in Headers(scope=scope).get("accept", "")
         return scope["method"] == "GET" and wanted and not path.startswith("/api/")
 
