@@ -317,6 +317,9 @@ class PostgresSession:
         return await self._rows(table, keys)
 
     async def _rows(self, table: type[R], keys: Sequence[Any], lock: str = "") -> list[R]:
+        keys = [key for key in keys if statements.may_exist(key)]
+        if not keys:
+            return []
         if len(table.KEY) == 1:
             where = f"{table.KEY[0]} = any($1::text[])"
             values: list[list[Any]] = [list(keys)]
