@@ -355,3 +355,28 @@ def test_logs_are_what_was_sent_and_no_path_is_read(pocket: Pocket) -> None:
     run = pocket.get("/tasks/runs", task_id=task_id).json()[0]
     assert pocket.get("/tasks/logs", run_id=run["id"]).json() == {"content": "all well"}
     assert "passwd" not in json.dumps(run)
+
+
+def test_a_bound_token_says_nothing_of_other_workers_attempts(pocket: Pocket) -> None:
+    service = f"bound-{pocket.prefix.strip('/')}"
+    pocket.task(pocket.flow(queue_flow(service)))
+    job = poll(pocket, service, worker="bound-owner")
+    attempt = job["input"]["run_id"]
+    for bound, expected in (("bound-thief", 403), ("bound-owner", 200)):
+        body = {"name": bound, "role": "worker", "workers": bound}
+        token = pocket.http.post("/api/v1/tokens", json=body).json()["token"]
+        headers = {"Authorization": f"Bearer {token}"}
+        given = {"run_id": attempt, "status": "running"}
+        answer = pocket.post("/queue/update_run", given, headers=headers)
+        assert answer.status_code == expected, answer.text
+        nothing = {"run_id": "run-none", "status": "running"}
+        assert pocket.post("/queue/update_run", nothing, headers=headers).status_code == 403
+    complete(pocket, job, 1)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://loc\talhost:1", "http://local\nhost", "http://localhost /"]
+)
+def test_an_address_that_reads_in_two_ways_is_refused(pocket: Pocket, url: str) -> None:
+    body = {"ID": "two-ways", "URL": url, "Services": ["s"], "Type": "http"}
+    assert pocket.post("/workers/register", body).status_code == 400

@@ -32,7 +32,7 @@ from windlass.kernel.events import (
     TimerFired,
 )
 from windlass.kernel.turn import Limits
-from windlass.model.errors import Unavailable
+from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import Event, Failure
 from windlass.ports.store import Raced, Store, Writes
 
@@ -133,8 +133,12 @@ class Advance:
             if not jobs:
                 # Demand alone brought us here; do not spin on a database that is away.
                 self.demands.looked(self.demands.backlog(1, {}), ())
-        except Exception:
-            log.warning("a pass failed; its jobs are done again one by one", exc_info=True)
+        except Exception as error:
+            told = isinstance(error, BadRequest)  # one of its jobs cannot be stored: no mistake
+            why = f": {error}" if told else ""
+            log.warning(
+                "a pass failed; its jobs are done again one by one%s", why, exc_info=not told
+            )
             await self._one_by_one(jobs)
             if not jobs:
                 # Claims are what failed: they wait for the next look, not for us to spin.
@@ -158,6 +162,9 @@ class Advance:
                         self._refuse([job], Unavailable(f"too much contention: {error}"))
                 except Unavailable as error:
                     self._refuse([job], error)
+                    break
+                except BadRequest as error:
+                    await self._give_up(job, error)  # the next time would be no different
                     break
                 except Exception as error:
                     # Rows read while another process moved the run may contradict each other.

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 import msgspec
 
+from windlass.dialects.flow import read_definition
+
 T = TypeVar("T")
 
 _INLINE_BYTES = 64 * 1024
@@ -24,3 +26,11 @@ async def compiled(definition: object, work: Callable[[], T]) -> T:
     except (TypeError, ValueError, RecursionError):
         size_bytes = 0  # no plain JSON at all, which is the first thing that is looked at
     return await off_loop(work, size_bytes)
+
+
+async def read_text(text: str, *, yaml: bool) -> object:
+    """The value a definition's text stands for. YAML is always read in a thread: a few hundred
+    bytes with aliases stand for as many values as there may be."""
+    if yaml:
+        return await asyncio.to_thread(read_definition, text, yaml=True)
+    return await off_loop(lambda: read_definition(text, yaml=False), len(text))

@@ -18,6 +18,8 @@ _MILLISECONDS = re.compile(r"[0-9]{1,15}")
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _TIMES = {"started": "created_at", "created": "created_at", "finished": "finished_at"}
 _TIMES["updated"] = "updated_at"
+_CONDITIONS_MAX = 50
+"""Each is one more level of the query, of which SQLite takes a thousand."""
 KEYS = ("status", "flow", "version", "tag", "error", "node", *_TIMES)
 
 
@@ -33,6 +35,8 @@ def run_conditions(text: str, now: int) -> list[Cond]:
         negated, key, value = match.groups()
         value = value[1:-1].replace('\\"', '"') if value.startswith('"') else value
         conditions += _condition(key, value, bool(negated), now)
+        if len(conditions) > _CONDITIONS_MAX:
+            raise BadRequest(f"a filter has at most {_CONDITIONS_MAX} conditions")
         at = match.end()
         while at < len(text) and text[at].isspace():
             at += 1

@@ -110,6 +110,8 @@ class WebUi:
 
     def _asset(self, path: str, *, zipped: bool) -> Response:
         name = path.removeprefix("/")
+        if "\0" in name:
+            return Response("no name of a file\n", 400, headers=_SAFE)
         if ".." in name.split("/"):
             return Response(status_code=404)
         packed = self._read(name + ".gz") if zipped else None

@@ -1,6 +1,7 @@
 """WebSockets that know who is at the other end: the client certificate of an encrypted link."""
 
 import asyncio
+import logging
 from hashlib import sha256
 from typing import Any
 
@@ -18,3 +19,13 @@ class PeerWebSockets(WebSocketsSansIOProtocol):
             fingerprint = sha256(certificate).hexdigest()
             self.app_state = {**self.app_state, "peer_fingerprint": fingerprint}
         super().connection_made(transport)
+
+
+def _in_one_line(record: logging.LogRecord) -> bool:
+    """What a stranger sends is no mistake of ours: it is told in a line, without a traceback."""
+    if str(record.msg).startswith("Invalid UTF-8"):
+        record.exc_info = None
+    return True
+
+
+logging.getLogger("uvicorn.error").addFilter(_in_one_line)

@@ -117,3 +117,11 @@ def ordering(table: type[Row], order: str, descending: bool, limit: int, offset:
     direction = " desc" if descending else ""
     skip = f" offset {int(offset)}" if offset else ""
     return f" order by {order}{direction} limit {int(limit)}{skip}"
+
+
+def may_exist(key: Any) -> bool:
+    """Whether a row can have this key. PostgreSQL refuses a query with NUL in it, and with that
+    the whole pass that one stranger's id came along with."""
+    if isinstance(key, str):
+        return "\0" not in key
+    return not any(isinstance(part, str) and "\0" in part for part in key)

@@ -51,8 +51,9 @@ _LOST = (
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
 )
-_RACES = (
+_RACES = (  # the second: two jobs of one pass make and change the same row
     asyncpg.UniqueViolationError,
+    asyncpg.CardinalityViolationError,
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
 )
@@ -317,6 +318,8 @@ class PostgresSession:
         return await self._rows(table, keys)
 
     async def _rows(self, table: type[R], keys: Sequence[Any], lock: str = "") -> list[R]:
+        if not (keys := [key for key in keys if statements.may_exist(key)]):
+            return []
         if len(table.KEY) == 1:
             where = f"{table.KEY[0]} = any($1::text[])"
             values: list[list[Any]] = [list(keys)]

@@ -4,11 +4,11 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from windlass.dialects.flow import compile_flow, read_definition
+from windlass.dialects.flow import compile_flow
 from windlass.dialects.workflow import check_workflow, inputs_schema, resolve
 from windlass.engine import flows, workflows
 from windlass.engine.catalog import catalog_of, packages_named
-from windlass.engine.compiling import compiled
+from windlass.engine.compiling import compiled, read_text
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Flow, Version
@@ -42,7 +42,7 @@ async def read_version(request: Request) -> tuple[object, VersionBody]:
             text = body.decode()
         except UnicodeDecodeError as error:
             raise BadRequest(f"the body is not UTF-8: {error}") from error
-        return read_definition(text, yaml=True), VersionBody(definition=msgspec.Raw(b"{}"))
+        return await read_text(text, yaml=True), VersionBody(definition=msgspec.Raw(b"{}"))
     version = parse_json(body, VersionBody)
     if version.dialect not in ("flow", "workflow"):
         raise BadRequest(f'no dialect "{version.dialect}"; there are flow and workflow')

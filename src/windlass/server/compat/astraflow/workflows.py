@@ -123,7 +123,7 @@ async def get_preview(request: Request) -> Response:
     try:
         path = blobs.path(preview_key(version.flow_id))
         image: object = (await asyncio.to_thread(path.read_bytes)).decode()
-    except NotFound:
+    except (NotFound, FileNotFoundError):  # the latter: forgotten since we looked
         definition = msgspec.json.decode(version.source)
         image = definition.get("previewImage") if is_object(definition) else None
     return reply(Preview(preview_image=image if isinstance(image, str) else None))

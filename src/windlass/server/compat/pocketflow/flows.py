@@ -6,9 +6,9 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from windlass.dialects.flow import compile_flow, read_definition
+from windlass.dialects.flow import compile_flow
 from windlass.engine import flows
-from windlass.engine.compiling import compiled
+from windlass.engine.compiling import compiled, read_text
 from windlass.model.errors import BadRequest, DefinitionError, NotFound
 from windlass.model.rows import Flow, Version
 from windlass.model.values import is_object
@@ -65,7 +65,7 @@ async def create_version(request: Request) -> Response:
     found = await engine.store.page(Flow, [Cond("id", "=", flow_id)], limit=1)
     if not found:
         raise NotFound(f'no flow "flow-{flow_id}"')
-    definition = definition_of(fields)
+    definition = await definition_of(fields)
     await compiled(definition, lambda: compile_flow(definition))
     number = number_field(fields, "Version")
     if number <= 0:
@@ -79,11 +79,11 @@ async def create_version(request: Request) -> Response:
     return reply({"id": f"ver-{version.id}"})
 
 
-def definition_of(fields: dict[str, Any]) -> object:
+async def definition_of(fields: dict[str, Any]) -> object:
     yaml = text_field(fields, "DefinitionYAML")
     if yaml:
         try:
-            return read_definition(yaml, yaml=True)
+            return await read_text(yaml, yaml=True)
         except DefinitionError as error:
             raise BadRequest(f"invalid yaml: {error}") from error
     given = fields.get("definitionjson")
@@ -91,7 +91,7 @@ def definition_of(fields: dict[str, Any]) -> object:
         return given
     if not isinstance(given, str) or not given:
         raise BadRequest("DefinitionJSON or DefinitionYAML is missing")
-    return read_definition(given, yaml=False)
+    return await read_text(given, yaml=False)
 
 
 async def list_versions(request: Request) -> Response:
