@@ -39,7 +39,7 @@ async def test_requests_with_anything_in_them_are_refused_or_done(world: World) 
     async with world.client(5) as http:
         known = await things(http)
         with world.asked_throughout():
-            await all_of([partial(fire, world, http, shot) for shot in shots(known, SEED, 12)])
+            await all_of([partial(fire, world, http, shot) for shot in shots(known, SEED, 6)])
 
 
 async def things(http: httpx.AsyncClient) -> dict[str, str]:
