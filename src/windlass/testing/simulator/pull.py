@@ -60,7 +60,7 @@ class Books(PullState):
         super().absorb(batch, reply, asked_at)
 
 
-class LoopKeeper(LeaseRenewer):
+class LoopRenewer(LeaseRenewer):
     """The renewer without its thread: the same beats, on the simulated loop."""
 
     calls: ServerCalls
@@ -126,6 +126,6 @@ class PullWorker(WorkerHost):
         books.accepted = self._accepted
         calls = [ServerCalls(self._wire, registration) for _ in range(3)]
         unused: Any = None
-        renewer = LoopKeeper(unused, leases, list(PULL), lambda: runtime.load, clock)
+        renewer = LoopRenewer(unused, leases, list(PULL), lambda: runtime.load, clock)
         renewer.calls = calls[2]
         await PullLoop(calls[0], calls[1], books, renewer, clock, self._rng).run(_DRAIN_S)
