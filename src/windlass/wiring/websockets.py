@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import State
 
 
 class PeerWebSockets(WebSocketsSansIOProtocol):
@@ -19,6 +20,18 @@ class PeerWebSockets(WebSocketsSansIOProtocol):
             fingerprint = sha256(certificate).hexdigest()
             self.app_state = {**self.app_state, "peer_fingerprint": fingerprint}
         super().connection_made(transport)
+
+    def send_receive_event_to_app(self) -> None:
+        """A text that is none and a goodbye may come in one read. By then the goodbye has been
+        answered, and uvicorn would fail on closing a second time, with the reason it has for it.
+        """
+        if self.conn.state is not State.OPEN and self.curr_msg_data_type == "text":
+            try:
+                b"".join(self.frames).decode()
+            except UnicodeDecodeError:
+                self.frames = []
+                return
+        super().send_receive_event_to_app()
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:
