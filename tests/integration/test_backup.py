@@ -57,4 +57,4 @@ def test_a_postgres_backup_is_a_dump(
     dump = tmp_path / "backup" / "windlass.dump"
     listing = [str(programs / "pg_restore"), "--list", str(dump)]
     shown = subprocess.run(listing, check=True, capture_output=True, text=True).stdout
-    assert "TABLE DATA public runs" in shown
+    assert "TABLE DATA windlass runs" in shown

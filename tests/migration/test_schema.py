@@ -8,10 +8,12 @@ import pytest
 
 from windlass.drivers.sql import migrate_postgres, migrate_sqlite
 from windlass.drivers.sql.migrate import SCHEMA
+from windlass.drivers.sql.migrate_postgres import RELEASE
+from windlass.drivers.sql.migrate_postgres import TABLES as TABLES_OF_ALL
 from windlass.drivers.sql.queries import load_migrations
 from windlass.model.rows import Row
 
-NAMES = ["0001_core", "0002_link", "0003_notes", "0004_effects"]
+NAMES = ["0001_core", "0002_link", "0003_releases", "0004_notes", "0005_effects"]
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]
 
 
@@ -40,10 +42,12 @@ async def test_postgres_has_the_same_columns_and_rows_travel_as_its_types(
     assert await migrate_postgres.migrate(postgres_url) == []
     db = await asyncpg.connect(postgres_url)
     for table in TABLES:
-        rows = await db.fetch(
-            "select column_name from information_schema.columns where table_name = $1"
-            " order by ordinal_position",
-            table.TABLE,
-        )
-        assert tuple(row["column_name"] for row in rows) == table.__struct_fields__
+        for namespace in (TABLES_OF_ALL, RELEASE):
+            rows = await db.fetch(
+                "select column_name from information_schema.columns where table_name = $1"
+                " and table_schema = $2 order by ordinal_position",
+                table.TABLE,
+                namespace,
+            )
+            assert tuple(row["column_name"] for row in rows) == table.__struct_fields__
     await db.close()

@@ -88,11 +88,18 @@ class Process:
 class ServerProcess(Process):
     """`windlass server` on a free loopback port, the same after a restart."""
 
-    def __init__(self, db: str, *args: str, port: int = 0, log: Path | None = None) -> None:
+    def __init__(
+        self,
+        db: str,
+        *args: str,
+        port: int = 0,
+        env: Mapping[str, str] | None = None,
+        log: Path | None = None,
+    ) -> None:
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         command = ("server", "--db", db, "--port", str(self.port), "--quiet", *args)
-        super().__init__(*command, log=log)
+        super().__init__(*command, env=env, log=log)
 
     def start(self) -> None:
         super().start()
@@ -114,10 +121,11 @@ def worker_process(
     *args: str,
     token: str = "",
     path: Sequence[Path] = (),
+    env: Mapping[str, str] | None = None,
     log: Path | None = None,
 ) -> Process:
     """`windlass worker` for a target, with extra folders to import from."""
-    env = {"WINDLASS_TOKEN": token} if token else {}
+    env = {**(env or {}), **({"WINDLASS_TOKEN": token} if token else {})}
     if path:
         env["PYTHONPATH"] = os.pathsep.join(map(str, path))
     return Process(

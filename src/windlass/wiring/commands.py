@@ -16,6 +16,7 @@ import uvicorn
 import uvloop
 from starlette.applications import Starlette
 
+from windlass.drivers.sql.migrate import SCHEMA
 from windlass.engine import flows, runs
 from windlass.engine.engine import Engine
 from windlass.model.errors import WindlassError
@@ -70,9 +71,11 @@ def db_status(url: str) -> int:
 
 
 async def _db_status(url: str) -> int:
-    found, needed = await stores.schema(url)
-    print(f"schema {found}, this program needs {needed}")
-    return 0 if found == needed else 1
+    found = await stores.schema(url)
+    print(f"schema {found.newest}, this program needs {SCHEMA}")
+    if found.newest:
+        print(f"programs of schema {found.oldest} and later may run on it")
+    return 0 if found.oldest <= SCHEMA <= found.newest else 1
 
 
 def server(options: ServerOptions) -> int:

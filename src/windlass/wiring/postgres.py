@@ -2,7 +2,8 @@
 
 import asyncpg
 
-from windlass.drivers.sql.migrate_postgres import migrate, schema_version
+from windlass.drivers.sql.migrate import Found
+from windlass.drivers.sql.migrate_postgres import found, migrate
 from windlass.drivers.store.postgres import PostgresStore
 from windlass.model.errors import Unavailable
 
@@ -14,11 +15,11 @@ async def migrate_database(url: str) -> list[str]:
         raise Unavailable(f"cannot migrate: {error}") from error
 
 
-async def database_schema(url: str) -> int:
+async def database_schema(url: str) -> Found:
     try:
         connection = await asyncpg.connect(url)
         try:
-            return await schema_version(connection)
+            return await found(connection)
         finally:
             await connection.close()
     except (OSError, asyncpg.PostgresError) as error:

@@ -7,8 +7,8 @@ import sqlite3
 from importlib.util import find_spec
 from pathlib import Path
 
-from windlass.drivers.sql.migrate import SCHEMA
-from windlass.drivers.sql.migrate_sqlite import migrate as migrate_sqlite
+from windlass.drivers.sql import migrate_sqlite
+from windlass.drivers.sql.migrate import Found
 from windlass.drivers.store.sqlite import SqliteStore
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.ports.store import Store
@@ -34,37 +34,36 @@ async def migrate(url: str) -> list[str]:
     path = sqlite_path(url)
     if path is not None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        return migrate_sqlite(path)
+        return migrate_sqlite.migrate(path)
     from windlass.wiring import postgres
 
     return await postgres.migrate_database(url)
 
 
-async def schema(url: str) -> tuple[int, int]:
-    """The schema a database has, and the one this program needs."""
+async def schema(url: str) -> Found:
+    """The schema a database has."""
     check_url(url)
     path = sqlite_path(url)
     if path is not None:
-        return sqlite_schema(path), SCHEMA
+        return sqlite_schema(path)
     from windlass.wiring import postgres
 
-    return await postgres.database_schema(url), SCHEMA
+    return await postgres.database_schema(url)
 
 
-def sqlite_schema(path: str) -> int:
+def sqlite_schema(path: str) -> Found:
     if not Path(path).exists():
-        return 0
+        return Found(0, 0)
     database = sqlite3.connect(path)
     try:
-        return int(database.execute("pragma user_version").fetchone()[0])
+        return migrate_sqlite.found(database)
     finally:
         database.close()
 
 
 async def open_store(url: str) -> Store:
     """A store on a database. An empty one is set up; an older one is left to its operator."""
-    found, _ = await schema(url)
-    if found == 0:
+    if (await schema(url)).newest == 0:
         await migrate(url)
     path = sqlite_path(url)
     if path is not None:

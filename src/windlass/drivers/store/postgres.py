@@ -19,7 +19,7 @@ from windlass.drivers.sql import statements
 from windlass.drivers.sql.bulk import Saving
 from windlass.drivers.sql.clock import SteadyClock
 from windlass.drivers.sql.migrate import check_schema
-from windlass.drivers.sql.migrate_postgres import schema_version
+from windlass.drivers.sql.migrate_postgres import RELEASE, found
 from windlass.drivers.sql.queries import QUEUES_EACH, load_queries, positional
 from windlass.drivers.sql.tables import below, columns, from_tuples, is_number
 from windlass.model.effects import Effect
@@ -39,6 +39,7 @@ SETTINGS = {
     "enable_seqscan": "off",
     "jit": "off",
     "plan_cache_mode": "force_generic_plan",
+    "search_path": f"{RELEASE}, public",
 }
 _LOST = (
     OSError,
@@ -105,7 +106,7 @@ class PostgresStore:
             raise Unavailable(f"cannot reach PostgreSQL: {error}") from error
         store = cls(url, pool)
         async with store.connection() as connection:
-            check_schema(await schema_version(connection))
+            check_schema(await found(connection))
             await store.sync_clock(connection)
         return store
 

@@ -20,6 +20,7 @@ from msgspec.structs import astuple
 from windlass.drivers.sql import statements
 from windlass.drivers.sql.clock import SteadyClock
 from windlass.drivers.sql.migrate import check_schema
+from windlass.drivers.sql.migrate_sqlite import found
 from windlass.drivers.sql.queries import QUEUES_EACH, listed, load_queries
 from windlass.drivers.sql.tables import (
     below,
@@ -68,15 +69,12 @@ class SqliteStore:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="sqlite-reader")
         self._write = connect(path)
-        check_schema(self._version())
+        check_schema(found(self._write))
         self._read = connect(path)
         self._read.execute("pragma query_only = on")
         self._clock.not_before(self._read.execute(self._queries["newest_time"]).fetchone()[0])
         self._closed = asyncio.Event()
         self._data_version: int | None = None
-
-    def _version(self) -> int:
-        return int(self._write.execute("pragma user_version").fetchone()[0])
 
     def now(self) -> int:
         return self._clock.now()

@@ -1,4 +1,4 @@
--- What a commit promises to have done outside. Pre-deploy: the release before this one does not look.
+-- What a commit promises to have done outside. The release before this one does not look here.
 
 create table effects (
     id {id} primary key,

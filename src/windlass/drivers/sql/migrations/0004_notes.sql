@@ -1,0 +1,3 @@
+-- What came with an attempt's outcome beside it: warnings and metadata.
+
+alter table attempts add column notes text;
