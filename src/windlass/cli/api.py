@@ -18,14 +18,17 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def with_client(command: Callable[Concatenate[Client, P], T]) -> Callable[..., T]:
-    """Give a command `--server`, `--token` and `--tls-ca`, and call it with a client."""
+    """Give a command `--server`, `--token`, `--tls-ca` and `--tenant`, and call it with a client."""
 
     @click.option("--server", "--url", "server", default="", help="The server's URL.")
     @click.option("--token", default="", help="An API token; better set as WINDLASS_TOKEN.")
     @click.option("--tls-ca", default="", help="The authority that signed its certificate (PEM).")
+    @click.option("--tenant", default="", help="Where an operator of the whole system acts.")
     @functools.wraps(command)
-    def wrapped(server: str, token: str, tls_ca: str, *args: P.args, **kwargs: P.kwargs) -> T:
-        with Client(server, token, tls_ca=tls_ca) as client:
+    def wrapped(
+        server: str, token: str, tls_ca: str, tenant: str, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        with Client(server, token, tls_ca=tls_ca, tenant=tenant) as client:
             return command(client, *args, **kwargs)
 
     return wrapped

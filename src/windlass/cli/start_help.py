@@ -28,16 +28,16 @@ class StartCommand(click.Command):
         super().format_epilog(ctx, formatter)
         given = ctx.meta.get(_KEY, {})
         if given.get("flow"):
-            named = ("flow", "server", "token", "tls_ca")
+            named = ("flow", "server", "token", "tls_ca", "tenant")
             rows = _rows(*(given.get(name) or "" for name in named))
             with formatter.section(f"Parameters of {given['flow']}"):
                 formatter.write_dl(rows)
 
 
-def _rows(flow: str, server: str, token: str, tls_ca: str) -> list[tuple[str, str]]:
+def _rows(flow: str, server: str, token: str, tls_ca: str, tenant: str) -> list[tuple[str, str]]:
     try:
         name, number = flow_version(flow)
-        with Client(server, token, tls_ca=tls_ca) as client:
+        with Client(server, token, tls_ca=tls_ca, tenant=tenant) as client:
             version = client.version(name, number or client.flow(name).latest or 0)
             if version.params_schema is not None:
                 return declared(version.params_schema)

@@ -56,7 +56,17 @@ WORKER_FIELDS = (
     "services",
 )
 USER_FIELDS = ("user_id", "username", "display_name", "roles", "is_active")
-TOKEN_FIELDS = ("id", "name", "role", "workers", "created_at", "expires_at", "revoked_at")
+TOKEN_FIELDS = (
+    "id",
+    "name",
+    "role",
+    "workers",
+    "tenant",
+    "created_at",
+    "expires_at",
+    "revoked_at",
+)
+TENANT_FIELDS = ("name", "description", "created_at")
 
 
 def run_columns(runs: Sequence[RunInfo]) -> list[Column]:
@@ -159,8 +169,17 @@ def token_columns() -> list[Column]:
         Column("NAME", lambda token: token.name),
         Column("ROLE", lambda token: token.role),
         Column("WORKER", lambda token: token.workers, rank=2),
+        Column("TENANT", lambda token: token.tenant, rank=2),
         Column("CREATED", at("created_at"), rank=2),
         Column("EXPIRES", token_end, rank=1),
+    ]
+
+
+def tenant_columns() -> list[Column]:
+    return [
+        Column("NAME", lambda tenant: tenant.name),
+        Column("DESCRIPTION", lambda tenant: tenant.description, rank=1, bends=True),
+        Column("CREATED", at("created_at"), rank=2),
     ]
 
 

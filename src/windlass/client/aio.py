@@ -49,10 +49,12 @@ class AsyncClient:
         token: str = "",
         *,
         tls_ca: str = "",
+        tenant: str = "",
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """`tls_ca` is a file with the authority that signed the server's certificate."""
-        settings = resolve(url, token, tls_ca=tls_ca)
+        """`tls_ca` is a file with the authority that signed the server's certificate; `tenant` is
+        where an operator of the whole system acts, `default` unless it is named."""
+        settings = resolve(url, token, tls_ca=tls_ca, tenant=tenant)
         self.url = settings.url
         self._http = httpx.AsyncClient(
             base_url=settings.url,
@@ -85,6 +87,8 @@ class AsyncClient:
     set_package_status = AsyncMethod(calls.set_package_status)
     set_package_tag = AsyncMethod(calls.set_package_tag)
     create_token = AsyncMethod(calls.create_token)
+    create_tenant = AsyncMethod(calls.create_tenant)
+    tenants = AsyncMethod(calls.tenants)
     tokens = AsyncMethod(calls.tokens)
     revoke_token = AsyncMethod(calls.revoke_token)
     users = AsyncMethod(calls.users)

@@ -22,6 +22,7 @@ from windlass.client.shapes import (
     RunInfo,
     ServerInfo,
     TaskInfo,
+    TenantInfo,
     TokenInfo,
     UserInfo,
     UserPage,
@@ -293,6 +294,15 @@ def create_token(
     if expires_in_s is not None:
         body["expiresInS"] = expires_in_s
     return _post(f"{API}/tokens", TokenInfo, body)
+
+
+def create_tenant(name: str, *, description: str = "") -> Call[TenantInfo]:
+    """Add a tenant; this is for operators of the whole system."""
+    return _post(f"{API}/tenants", TenantInfo, {"name": name, "description": description})
+
+
+def tenants(*, limit: int = 100, cursor: str | int = "") -> Call[Page[TenantInfo]]:
+    return Call("GET", f"{API}/tenants", Page[TenantInfo], _listing(limit, cursor))
 
 
 def tokens() -> Call[Page[TokenInfo]]:

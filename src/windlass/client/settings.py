@@ -8,6 +8,7 @@
     url = "http://127.0.0.1:7700"
     token = "…"
     tls_ca = "ca.pem"            # the authority that signed the server's certificate
+    tenant = "acme"              # where an operator of the whole system acts
 """
 
 import os
@@ -30,12 +31,14 @@ class ClientSettings:
     url: str
     token: str
     tls_ca: str = ""
+    tenant: str = ""
 
 
 class Profile(msgspec.Struct, frozen=True):
     url: str = ""
     token: str = ""
     tls_ca: str = ""
+    tenant: str = ""
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -44,7 +47,12 @@ class Config(msgspec.Struct, frozen=True):
 
 
 def resolve(
-    url: str = "", token: str = "", env: Mapping[str, str] | None = None, *, tls_ca: str = ""
+    url: str = "",
+    token: str = "",
+    env: Mapping[str, str] | None = None,
+    *,
+    tls_ca: str = "",
+    tenant: str = "",
 ) -> ClientSettings:
     """The first place that says something wins, for each of them alike."""
     env = os.environ if env is None else env
@@ -57,6 +65,7 @@ def resolve(
         address,
         token or env.get("WINDLASS_TOKEN", "") or profile.token,
         tls_ca or env.get("WINDLASS_TLS_CA", "") or profile.tls_ca,
+        tenant or env.get("WINDLASS_TENANT", "") or profile.tenant,
     )
 
 

@@ -243,6 +243,13 @@ class TokenInfo(Shape, frozen=True, kw_only=True):
     created_at: int | None = None
     expires_at: int | None = None
     revoked_at: int | None = None
+    tenant: str = ""
+
+
+class TenantInfo(Shape, frozen=True, kw_only=True):
+    name: str
+    description: str = ""
+    created_at: int | None = None
 
 
 class UserInfo(Shape, frozen=True, kw_only=True):

@@ -47,10 +47,12 @@ class Client:
         token: str = "",
         *,
         tls_ca: str = "",
+        tenant: str = "",
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        """`tls_ca` is a file with the authority that signed the server's certificate."""
-        settings = resolve(url, token, tls_ca=tls_ca)
+        """`tls_ca` is a file with the authority that signed the server's certificate; `tenant` is
+        where an operator of the whole system acts, `default` unless it is named."""
+        settings = resolve(url, token, tls_ca=tls_ca, tenant=tenant)
         self.url = settings.url
         self._http = httpx.Client(
             base_url=settings.url,
@@ -83,6 +85,8 @@ class Client:
     set_package_status = Method(calls.set_package_status)
     set_package_tag = Method(calls.set_package_tag)
     create_token = Method(calls.create_token)
+    create_tenant = Method(calls.create_tenant)
+    tenants = Method(calls.tenants)
     tokens = Method(calls.tokens)
     revoke_token = Method(calls.revoke_token)
     users = Method(calls.users)

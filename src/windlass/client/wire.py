@@ -21,6 +21,8 @@ def headers_for(settings: ClientSettings) -> dict[str, str]:
     headers = {"User-Agent": f"windlass/{__version__}", "Accept": ACCEPT}
     if settings.token:
         headers["Authorization"] = f"Bearer {settings.token}"
+    if settings.tenant:
+        headers["Windlass-Tenant"] = settings.tenant
     return headers
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 from collections.abc import Mapping, Sequence
+from copy import copy
 from hashlib import blake2b
 from typing import Any
 
@@ -14,6 +15,7 @@ from windlass.kernel.events import AttemptFailed, AttemptStarted, AttemptSucceed
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, StaleLease
 from windlass.model.rows import Failure, Json, Row
+from windlass.model.tenants import ALL
 from windlass.model.values import readable
 
 _LOG_CHARS_MAX = 1_000_000
@@ -26,6 +28,14 @@ class Attempts:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._secret = b""
+
+    def of(self, tenant: str) -> "Attempts":
+        """The same, for whoever works for one tenant: of others' attempts it knows nothing."""
+        if tenant == ALL:
+            return self
+        found = copy(self)
+        found._engine = self._engine.of(tenant)  # noqa: SLF001  a copy of our own
+        return found
 
     @property
     def lease_s(self) -> float:
@@ -41,10 +51,20 @@ class Attempts:
         url: str = "",
         load: int = 0,
         caps: Mapping[str, int] | None = None,
+        tenant: str = ALL,
     ) -> "WaitingDemand":
         lease_ms = int(self.lease_s * 1000)
+        served = self._engine.tenants.queues(tenant, queues)
         demand = Demand(
-            worker_id, queues, slots, lease_ms, holder=holder, url=url, load=load, caps=caps
+            worker_id,
+            served,
+            slots,
+            lease_ms,
+            holder=holder,
+            url=url,
+            load=load,
+            caps=caps,
+            shared=queues if tenant == ALL else (),
         )
         return WaitingDemand(self._engine, demand)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from windlass.engine.engine import Engine
 from windlass.engine.jobs import Outdated
+from windlass.engine.keys import kept_as
 from windlass.model.effects import Effect
 from windlass.model.errors import Conflict
 from windlass.model.rows import (
@@ -50,7 +51,7 @@ async def delete_run(engine: Engine, run: Run) -> None:
     try:
         for table, order in OF_A_RUN:
             await _delete_all(engine, run, table, order)
-        keys = [run.request_id] if run.request_id else []
+        keys = [kept_as(run.tenant, run.request_id)] if run.request_id else []
         removed: dict[type[Row], set[Any]] = {Run: {run.id}, Idempotency: set(keys)}
         await engine.write(removed=removed, stands=(run,))
     except Outdated as error:

@@ -8,13 +8,13 @@ demand in the commit that makes it ready.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
 from windlass.kernel.events import Claim
 from windlass.model.assignment import Assignment
-from windlass.model.queues import is_own
+from windlass.model.queues import is_own, service_of
 from windlass.model.rows import Task
 
 
@@ -29,6 +29,7 @@ class Demand:
         "lease_ms",
         "load",
         "queues",
+        "shared",
         "slots",
         "url",
         "worker_id",
@@ -45,9 +46,12 @@ class Demand:
         url: str = "",
         load: int = 0,
         caps: Mapping[str, int] | None = None,
+        shared: Sequence[str] = (),
     ) -> None:
         self.worker_id = worker_id
         self.queues = tuple(queues)
+        self.shared = shared
+        """Of whoever works for all tenants, the queues as the tenant `default` has them."""
         self.caps = caps or {}
         """Services of which it takes fewer than it has slots."""
         self.slots = slots
@@ -64,7 +68,7 @@ class Demand:
 
     def room(self, queue: str) -> int:
         """How many tasks of a queue it can still take."""
-        service = queue.partition(":")[2]
+        service = service_of(queue)
         if service not in self.caps:
             return self.free
         given = sum(1 for assignment in self.given if assignment.service == service)
@@ -91,14 +95,14 @@ class Taken:
     def room(self, demand: Demand, queue: str) -> int:
         room = demand.free - self._all[id(demand)]
         if demand.caps:
-            service = queue.partition(":")[2]
+            service = service_of(queue)
             room = min(room, demand.room(queue) - self._capped[id(demand), service])
         return room
 
     def add(self, demand: Demand, queue: str) -> None:
         self._all[id(demand)] += 1
         if demand.caps:
-            self._capped[id(demand), queue.partition(":")[2]] += 1
+            self._capped[id(demand), service_of(queue)] += 1
 
 
 class Demands:
@@ -208,6 +212,15 @@ class Demands:
                 taken.add(best, queue)
                 matches.pairs.append((best, task))
         return matches
+
+    def tenants_changed(self, queues_of: Callable[[Sequence[str]], Sequence[str]]) -> None:
+        """There is a tenant more: whoever works for all works for it too."""
+        waiting = {id(demand): demand for some in self._by_queue.values() for demand in some}
+        for demand in waiting.values():
+            if demand.shared:
+                self.drop(demand)
+                demand.queues = tuple(queues_of(demand.shared))
+                self.add(demand)
 
     def serves(self, queue: str) -> bool:
         """Whether anybody here waits for tasks of a queue."""

@@ -6,7 +6,9 @@ one holds what they share. The loops beside them are started by the wiring.
 
 import asyncio
 import secrets
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,16 +21,19 @@ from windlass.engine.installing import Installing
 from windlass.engine.jobs import Job, Outdated, WriteJob, rows_of
 from windlass.engine.loops.forever import Duties
 from windlass.engine.run_counts import RunCounts
+from windlass.engine.tenants import Tenants, TenantStore
 from windlass.kernel.events import RunEvent
 from windlass.kernel.turn import Limits
 from windlass.model.errors import Unavailable
 from windlass.model.ids import uuid7
 from windlass.model.rows import Row
+from windlass.model.tenants import ALL, DEFAULT
 from windlass.ports.store import Store
 
 R = TypeVar("R", bound=Row)
 
 _UPDATE_TRIES = 16
+_VIEWS_MAX = 1_000
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -65,6 +70,11 @@ class Engine:
         random_bits: Callable[[int], int] = secrets.randbits,
     ) -> None:
         self.store = store
+        self.system = self
+        """The engine that sees everything."""
+        self.tenant = ALL
+        self.tenants = Tenants(store)
+        self._views: OrderedDict[tuple[str, bool], Engine] = OrderedDict()
         self.settings = settings or Settings()
         self.handlers = Handlers()
         self.graphs = Graphs(store, on_load=self.handlers.learn_graph)
@@ -78,10 +88,36 @@ class Engine:
         self.feed = Feed()
         self.duties = Duties()
         self.advance.listeners.append(self.feed.committed)
-        self.run_counts = RunCounts(store)
+        self.run_counts = RunCounts()
         self.advance.listeners.append(self.run_counts.committed)
         self._random_bits = random_bits
         self.name = name or f"server-{random_bits(32):08x}"
+
+    def of(self, tenant: str, *, operator: bool = False) -> "Engine":
+        """The same engine, for a tenant: it sees what is the tenant's, and what it makes is. An
+        operator of the system sees the system's people beside it."""
+        known, key = self._views, (tenant, operator)
+        if key not in known:
+            view = known[key] = copy(self.system)
+            view.tenant = tenant
+            view.store = TenantStore(self.system.store, tenant, operator=operator)
+            view.recent = {}
+            while len(known) > _VIEWS_MAX:
+                known.popitem(last=False)
+        known.move_to_end(key)
+        return known[key]
+
+    async def refresh_tenants(self) -> None:
+        """Take note of tenants that were made since; whoever works for all gets their tasks."""
+        if await self.tenants.refresh():
+            demands = self.advance.demands
+            demands.tenants_changed(lambda queues: self.tenants.queues(ALL, queues))
+            self.advance.look_again()
+
+    @property
+    def home(self) -> str:
+        """Whose the rows are that it makes."""
+        return DEFAULT if self.tenant == ALL else self.tenant
 
     def new_id(self) -> str:
         return uuid7(self.store.now(), self._random_bits(74))
@@ -90,7 +126,7 @@ class Engine:
         """Hand an event to the group commit, with rows that are made only if it counts; returns
         once it is committed or refused."""
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.advance.submit(Job(event, answer, along))
+        self.advance.submit(Job(event, answer, along, self.tenant))
         return await answer
 
     async def write(

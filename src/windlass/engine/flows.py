@@ -14,6 +14,7 @@ from windlass.kernel.expressions import refs_of
 from windlass.model.errors import BadRequest, Conflict, NotFound, Unavailable
 from windlass.model.graph import Graph, Ref, Root
 from windlass.model.rows import Flow, Json, Version
+from windlass.model.tenants import DEFAULT
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
 
@@ -43,14 +44,15 @@ async def create_flow(engine: Engine, name: str, description: str = "", flow_id:
         name=name,
         description=description,
         created_at=engine.store.now(),
+        tenant=engine.home,
     )
     await engine.write(flow)
     return flow
 
 
-def id_of_name(name: str) -> str:
+def id_of_name(engine: Engine, name: str) -> str:
     """The id of a flow that is made by its name: two at the same moment then make one."""
-    return str(uuid5(_NAMES, name))
+    return str(uuid5(_NAMES, name if engine.home == DEFAULT else f"{engine.home}/{name}"))
 
 
 def check_name(name: str) -> None:
@@ -100,7 +102,7 @@ async def _publish(
     try:
         flow = await find_flow(engine, name)
     except NotFound:
-        flow = await create_flow(engine, name, description, id_of_name(name))
+        flow = await create_flow(engine, name, description, id_of_name(engine, name))
     told = replace(flow, description=description or flow.description)
     newest = await engine.store.page(
         Version, [Cond("flow_id", "=", flow.id)], order="number", descending=True, limit=1
@@ -170,7 +172,9 @@ class Target(msgspec.Struct, frozen=True):
 
 async def find_target(engine: Engine, name_or_id: str, number: int = 0) -> Target:
     """The version a new run of a flow uses, found in one query; see `find_version`."""
-    rows = await engine.store.query("find_target", flow=name_or_id, number=number)
+    rows = await engine.store.query(
+        "find_target", flow=name_or_id, number=number, tenant=engine.tenant
+    )
     if rows:
         return Target(**rows[0])
     # Only to say what exactly is missing.

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from windlass.model.graph import Graph, Transport
+from windlass.model.queues import is_link, service_of
 from windlass.model.values import is_list, is_object
 
 _NAME_MAX = 400
@@ -65,9 +66,8 @@ class Handlers:
 
     def learn_queue(self, queue: str) -> None:
         """Take a name from a queue's: `link:package@version:handler`, or a worker's own."""
-        transport, _, service = queue.partition(":")
-        if transport.partition("@")[0] == "link":
-            package, _, handler = service.partition(":")
+        if is_link(queue):
+            package, _, handler = service_of(queue).partition(":")
             if handler:
                 self.learn(package, [handler])
 

@@ -21,10 +21,11 @@ from windlass.kernel.events import (
 )
 from windlass.kernel.turn import Decision, Limits
 from windlass.kernel.view import Need, View
-from windlass.model.errors import WindlassError
+from windlass.model.errors import NotFound, WindlassError
 from windlass.model.graph import Graph
 from windlass.model.ids import scope_of, task_of
-from windlass.model.rows import Failure, Idempotency, Row
+from windlass.model.rows import Failure, Idempotency, Row, Run
+from windlass.model.tenants import ALL
 
 _DEPTH_MAX = 200
 _REASON_CHARS_MAX = 500
@@ -33,14 +34,17 @@ _REASON_CHARS_MAX = 500
 class Job:
     """An event for a run that exists, and whoever waits for its outcome."""
 
-    __slots__ = ("along", "answer", "event", "outcome", "run_id")
+    __slots__ = ("along", "answer", "event", "outcome", "run_id", "tenant")
 
     def __init__(
         self,
         event: RunEvent,
         answer: "asyncio.Future[Any] | None" = None,
         along: Sequence[Row] = (),
+        tenant: str = ALL,
     ) -> None:
+        self.tenant = tenant
+        """Who says it: to anybody else's run it is not there."""
         self.along = along
         """Rows that belong to what the event says: made in its commit, if it counts."""
         self.event: RunEvent = event
@@ -49,6 +53,10 @@ class Job:
         self.outcome: Any = None
 
     def decide(self, graph: Graph, view: View, now: int, limits: Limits) -> Decision:
+        if self.tenant != ALL:
+            run = view.get(Run, self.run_id)
+            if run is not None and run.tenant != self.tenant:
+                raise NotFound(f'no run "{self.run_id}"')
         return decide(graph, view, self.event, now, limits)
 
     def break_run(self, error: Exception) -> None:

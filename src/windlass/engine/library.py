@@ -21,7 +21,9 @@ async def list_workflows(
     engine: Engine, *, pattern: str = "%", after: str = "", limit: int = 50
 ) -> list[Version]:
     """The newest version of each workflow, by the workflow's id."""
-    rows = await engine.store.query("list_workflows", pattern=pattern, after=after, count_max=limit)
+    rows = await engine.store.query(
+        "list_workflows", pattern=pattern, after=after, count_max=limit, tenant=engine.tenant
+    )
     async with engine.store.session() as session:
         found = await session.rows(Version, [row["version_id"] for row in rows])
     return sorted(found, key=lambda version: version.flow_id)
@@ -47,7 +49,7 @@ async def delete_workflow(engine: Engine, workflow_id: str) -> int:
 
 async def _versions(engine: Engine, workflow_id: str, *, limit: int) -> Sequence[Version]:
     where = [
-        Cond("flow_id", "in", [workflow_id.lower(), flow_id_of(workflow_id)]),
+        Cond("flow_id", "in", [workflow_id.lower(), flow_id_of(engine, workflow_id)]),
         Cond("dialect", "=", "workflow"),
         Cond("status", "!=", DELETED),
     ]

@@ -63,12 +63,17 @@ async def get_version(engine: Engine, name: str, version: str = "") -> PackageVe
     raise NotFound(f'package "{name}" has no {what}')
 
 
-async def get_package(engine: Engine, name: str) -> Package:
+async def find_package(engine: Engine, name: str) -> Package | None:
     async with engine.store.session() as session:
         rows = await session.rows(Package, [name])
-    if not rows:
+    return rows[0] if rows else None
+
+
+async def get_package(engine: Engine, name: str) -> Package:
+    package = await find_package(engine, name)
+    if package is None:
         raise no_package(name)
-    return rows[0]
+    return package
 
 
 def no_package(name: str) -> NotFound:
@@ -94,6 +99,9 @@ async def versions_by_name(engine: Engine, names: Sequence[str]) -> dict[str, li
 async def check_free(engine: Engine, archive: Archive) -> PackageVersion | None:
     """The version if this very archive is published already; another one under it is refused."""
     manifest = archive.contents.manifest
+    taken = await find_package(engine.system, manifest.name)
+    if taken is not None and taken.tenant != engine.home:
+        raise Conflict(f'the name "{manifest.name}" is taken on this server; choose another')
     known = await find_version(engine, manifest.name, manifest.version)
     if known is not None and known.sha256 != archive.sha256:
         text = f"{manifest.name} {manifest.version} is published with other content"
@@ -121,6 +129,7 @@ async def publish(
         signer=archive.signer,
         owner=owner,
         created_at=now,
+        tenant=engine.home,
     )
     along = [version, *([noted(version)] if noted is not None else ())]
     updated = await engine.update(
@@ -136,6 +145,7 @@ async def publish(
             owner=owner,
             created_at=now,
             updated_at=now,
+            tenant=engine.home,
         )
         await engine.write(package, *along)
     engine.handlers.learn_manifest(version.id, msgspec.json.decode(archive.manifest))

@@ -116,6 +116,7 @@ def _row(engine: Engine, file: Upload, owner: str, resource_id: str) -> Resource
         visibility=file.visibility,
         metadata=file.metadata,
         created_at=engine.store.now(),
+        tenant=engine.home,
     )
 
 

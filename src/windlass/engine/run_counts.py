@@ -7,42 +7,56 @@ that end here are added.
 from collections import Counter
 from typing import cast
 
+import msgspec
+
 from windlass.model.rows import Run
 from windlass.model.states import RUN_ENDED, RunState
+from windlass.model.tenants import ALL
 from windlass.ports.store import Cond, Store, Writes
 
 _KEPT_MS = 60_000
+_TENANTS_MAX = 1_000
 _OPEN = [state for state in RunState if state not in RUN_ENDED]
 
 
-class RunCounts:
-    """Counts by state; those of ended runs may lag behind other processes by a minute."""
+class Ended(msgspec.Struct):
+    """Ended runs by state, and when they were counted."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._ended: Counter[str] = Counter()
-        self._counted_at = -_KEPT_MS
+    counts: Counter[str]
+    at: int
+
+
+class RunCounts:
+    """Counts by tenant and state; those of ended runs may lag a minute behind other processes."""
+
+    def __init__(self) -> None:
+        self._ended: dict[str, Ended] = {}
 
     def committed(self, writes: Writes) -> None:
-        if self._counted_at < 0:
+        if not self._ended:
             return  # nobody has asked yet
         before = cast("dict[str, Run]", writes.was.get(Run, {}))
         for run in cast("dict[str, Run]", writes.changed.get(Run, {})).values():
             was = before[run.id].state if run.id in before else None
-            if was is not run.state:
-                self._ended.update({str(run.state): 1} if run.state in RUN_ENDED else {})
-                self._ended.subtract({str(was): 1} if was in RUN_ENDED else {})
+            if was is run.state:
+                continue
+            for tenant in (run.tenant, ALL):
+                if tenant in self._ended:
+                    counts = self._ended[tenant].counts
+                    counts.update({str(run.state): 1} if run.state in RUN_ENDED else {})
+                    counts.subtract({str(was): 1} if was in RUN_ENDED else {})
 
-    async def get(self) -> dict[str, int]:
-        now = self._store.now()
-        if now - self._counted_at >= _KEPT_MS:
-            found = await self._store.query("count_runs")
-            self._ended = Counter(
-                {row["state"]: row["n"] for row in found if row["state"] in RUN_ENDED}
-            )
-            self._counted_at = now
-        counts = {
-            str(state): await self._store.count(Run, [Cond("state", "=", str(state))])
-            for state in _OPEN
+    async def get(self, store: Store, tenant: str) -> dict[str, int]:
+        """Counts of the runs that somebody's store shows."""
+        now = store.now()
+        known = self._ended.get(tenant)
+        if known is None or now - known.at >= _KEPT_MS:
+            if len(self._ended) >= _TENANTS_MAX:
+                self._ended.clear()
+            found = await store.query("count_runs", tenant=tenant)
+            counts = Counter({row["state"]: row["n"] for row in found if row["state"] in RUN_ENDED})
+            known = self._ended[tenant] = Ended(counts, now)
+        open_ = {
+            str(state): await store.count(Run, [Cond("state", "=", str(state))]) for state in _OPEN
         }
-        return {state: n for state, n in {**counts, **self._ended}.items() if n}
+        return {state: n for state, n in {**open_, **known.counts}.items() if n}

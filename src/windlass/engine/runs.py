@@ -66,6 +66,7 @@ async def start_run(
         priority=priority,
         created_at=now,
         updated_at=now,
+        tenant=engine.home,
     )
     row = None
     if len(key) > keys.KEY_MAX or "\0" in key:
@@ -75,7 +76,8 @@ async def start_run(
     if key:
         asked = request or f"{target.version_id}\n{params}\n{tags}"
         digest = sha256(asked.encode()).hexdigest()
-        row = Idempotency(key=key, run_id=run.id, request_hash=digest, created_at=now)
+        kept = keys.kept_as(run.tenant, key)
+        row = Idempotency(key=kept, run_id=run.id, request_hash=digest, created_at=now)
         earlier = await find_by_key(engine, row)
         if earlier is not None:
             return Started(earlier, created=False)

@@ -94,12 +94,13 @@ async def create(
     *,
     display_name: str = "",
     roles: Sequence[str],
+    tenant: str | None = None,
     noted: Callable[[User], Row] | None = None,
 ) -> User:
-    """Add a user; what is `noted` of it is in the same commit."""
+    """Add a user to a tenant; what is `noted` of it is in the same commit."""
     name = check_username(username)
     allowed = check_roles(roles)
-    if await by_name(engine, name) is not None:
+    if await by_name(engine.system, name) is not None:
         raise Conflict(f'there is a user "{name}" already')
     now = engine.store.now()
     user = User(
@@ -110,12 +111,13 @@ async def create(
         roles=msgspec.json.encode(allowed).decode(),
         created_at=now,
         updated_at=now,
+        tenant=engine.home if tenant is None else tenant,
     )
     try:
         await engine.write(user, *([noted(user)] if noted is not None else ()))
     except Unavailable:
         # Two at the same moment: the name is unique, so one of them was refused.
-        if await by_name(engine, name) is not None:
+        if await by_name(engine.system, name) is not None:
             raise Conflict(f'there is a user "{name}" already') from None
         raise
     return user

@@ -8,7 +8,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.flows import POCKETFLOW
 from windlass.engine.workers import live_workers, serves
 from windlass.model.ids import attempt_id
-from windlass.model.queues import owner_of
+from windlass.model.queues import owner_of, service_of, transport_of
 from windlass.model.rows import Attempt, Run, Task, Version, read_failure
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, RunState, TaskState
 
@@ -94,17 +94,19 @@ async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
 
 async def queue_line(engine: Engine, task: Task) -> str:
     """Why nobody has taken a queued task yet."""
-    transport, _, service = (task.queue or "").partition(":")
+    transport, service = transport_of(task.queue or ""), service_of(task.queue or "")
     since = (engine.store.now() - (task.ready_at or task.created_at)) / 1000
     if transport in ("script", "local"):
         return await local_line(engine, transport, service, since)
-    if transport.partition("@")[0] == "link":
+    if transport == "link":
         return await link_line(engine, task, service, since)
     alive = await live_workers(engine, transport=transport)
     able = [worker for worker in alive if serves(worker, service)]
     # A development server does the work of such workers itself.
     able += [
-        w for w in await live_workers(engine, transport="control") if serves(w, task.queue or "")
+        worker
+        for worker in await live_workers(engine, transport="control")
+        if serves(worker, f"{transport}:{service}")
     ]
     if not able:
         others = await other_transports(engine, transport, service)

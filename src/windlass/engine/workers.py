@@ -7,8 +7,9 @@ import msgspec
 from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
-from windlass.model.errors import BadRequest
+from windlass.model.errors import BadRequest, Conflict
 from windlass.model.rows import Worker
+from windlass.model.tenants import ALL
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
 
@@ -36,6 +37,13 @@ def check_id(worker_id: str) -> None:
         raise BadRequest(f"{worker_id[:50]!r} cannot be a worker's id")
 
 
+async def check_free(engine: Engine, worker_id: str, tenant: str) -> None:
+    """Refuse a name that a worker of somebody else has; a system's operator may take any."""
+    known = await get_worker(engine.system, worker_id) if tenant != ALL else None
+    if known is not None and known.tenant != tenant and state_of(engine, known) in LIVE:
+        raise Conflict(f'the name "{worker_id}" is taken on this server; choose another')
+
+
 async def register(
     engine: Engine,
     worker_id: str,
@@ -45,9 +53,11 @@ async def register(
     services: Sequence[str] = (),
     capacity: int = 0,
     meta: str = "{}",
+    tenant: str = ALL,
 ) -> Worker:
-    """Add a worker, or take it back under its old id."""
+    """Add a worker of a tenant, or of all, or take it back under its old id."""
     check_id(worker_id)
+    await check_free(engine, worker_id, tenant)
     if transport != "control":
         check_services(services)
     now = engine.store.now()
@@ -60,6 +70,7 @@ async def register(
         meta=meta,
         registered_at=now,
         seen_at=now,
+        tenant=tenant,
     )
     await engine.write(worker)
     return worker
@@ -74,6 +85,7 @@ async def note_link(
     load: int,
     state: str,
     meta: str,
+    tenant: str = ALL,
 ) -> None:
     """Write down a worker on a live link as it stands; its session knows all of it."""
     now = engine.store.now()
@@ -87,18 +99,26 @@ async def note_link(
         meta=meta,
         registered_at=now,
         seen_at=now,
+        tenant=tenant,
     )
     await engine.write(worker)
 
 
 async def register_link(
-    engine: Engine, worker_id: str, *, packages: Sequence[str], capacity: int, meta: str
+    engine: Engine,
+    worker_id: str,
+    *,
+    packages: Sequence[str],
+    capacity: int,
+    meta: str,
+    tenant: str = ALL,
 ) -> Worker:
     """Announce a worker before it is on the link; one that is there already stays as it is."""
     known = await get_worker(engine, worker_id)
     if known is not None and known.transport == "link" and state_of(engine, known) in LIVE:
         return known
     check_id(worker_id)
+    await check_free(engine, worker_id, tenant)
     check_services(packages)
     now = engine.store.now()
     worker = Worker(
@@ -110,6 +130,7 @@ async def register_link(
         meta=meta,
         registered_at=now,
         seen_at=now,
+        tenant=tenant,
     )
     await engine.write(worker)
     return worker

@@ -19,6 +19,7 @@ from windlass.engine.workers import get_worker, state_of
 from windlass.model.errors import Conflict, DefinitionError, Problem, Unavailable
 from windlass.model.resources import ConflictingPins, resource_owner
 from windlass.model.rows import Flow, Version
+from windlass.model.tenants import DEFAULT
 from windlass.model.values import is_list, is_object
 from windlass.ports.store import Cond
 
@@ -83,7 +84,7 @@ async def _publish(
     engine: Engine, definition: dict[str, object], digest: str, lock: str | None
 ) -> tuple[Target, bool]:
     """The version of this text under these packages, made if it is new."""
-    version_id = version_id_of(f"{digest}:{lock}:False")
+    version_id = version_id_of(engine, f"{digest}:{lock}:False")
     async with engine.store.session() as session:
         versions = await session.rows(Version, [version_id])
     flow = await _keep_flow(engine, definition)
@@ -105,30 +106,38 @@ async def _keep_draft(
     if newest is not None and (newest.source, newest.status) == (encode(definition), "draft"):
         return Target(flow.id, flow.name, newest.id, newest.number), False
     number = newest.number + 1 if newest is not None else 1
-    version_id = version_id_of(f"{digest}:draft:{number}")
+    version_id = version_id_of(engine, f"{digest}:draft:{number}")
     version = await _add(engine, flow, version_id, number, definition, None, status="draft")
     return Target(flow.id, flow.name, version.id, version.number), True
 
 
-def version_id_of(text: str) -> str:
-    return str(uuid5(_NAMES, text))
+def version_id_of(engine: Engine, text: str) -> str:
+    return str(uuid5(_NAMES, text if engine.home == DEFAULT else f"{engine.home}:{text}"))
 
 
-def flow_id_of(workflow_id: str) -> str:
+def flow_id_of(engine: Engine, workflow_id: str) -> str:
     """The id of the flow a workflow is kept as. The first editors gave plain words, which another
-    kind of flow may have for its id too."""
+    kind of flow may have for its id too; two tenants may keep the same workflow."""
+    if engine.home != DEFAULT:
+        return str(uuid5(_NAMES, f"{engine.home}:workflow:{workflow_id.lower()}"))
     if is_uuid(workflow_id):
         return workflow_id.lower()
     return str(uuid5(_NAMES, f"workflow:{workflow_id}"))
 
 
 async def _keep_flow(engine: Engine, definition: dict[str, object]) -> Flow:
-    flow_id, name = flow_id_of(str(definition["id"])), name_of(definition)
+    flow_id, name = flow_id_of(engine, str(definition["id"])), name_of(definition)
     text = described(definition.get("metadata")) or described(definition)
     async with engine.store.session() as session:
         found = await session.rows(Flow, [flow_id])
     if not found:
-        flow = Flow(id=flow_id, name=name, description=text, created_at=engine.store.now())
+        flow = Flow(
+            id=flow_id,
+            name=name,
+            description=text,
+            created_at=engine.store.now(),
+            tenant=engine.home,
+        )
         await engine.write(flow)
         return flow
     flow = replace(found[0], name=name, description=text or found[0].description)

@@ -7,11 +7,12 @@ same package went there (its *binding*). So a task without a worker holds up no 
 """
 
 from windlass.kernel.turn import Turn
-from windlass.model.graph import Kind, Node, Transport
-from windlass.model.queues import own_queue, owner_of
+from windlass.model.graph import Affinity, Kind, Node, Target, Transport
+from windlass.model.queues import own_queue, owner_of, tenant_queue
 from windlass.model.resources import resource_owner
 from windlass.model.rows import AffinityHold, Binding, Task
 from windlass.model.states import TaskState
+from windlass.model.tenants import DEFAULT
 
 PREFERRED_WAIT_MS = 2_000
 """How long a task waits for the worker it would prefer before any other may have it."""
@@ -22,10 +23,10 @@ def place(turn: Turn, task: Task, node: Node) -> str:
     target = node.target
     assert target is not None, f"call node {node.path} has no target"
     if target.transport is not Transport.LINK or not target.package:
-        return target.queue
+        return tenant_queue(target.queue, turn.run.tenant)
     owner = resource_owner(task.input)
     if owner is None and node.affinity is not None:
-        hold = turn.get(AffinityHold, node.affinity.key)
+        hold = turn.get(AffinityHold, hold_key(turn, node.affinity))
         if hold is not None and hold.expires_at > turn.now:
             owner = hold.worker_id
             if node.affinity.preferred:
@@ -33,7 +34,19 @@ def place(turn: Turn, task: Task, node: Node) -> str:
     if owner is None:
         binding = turn.get(Binding, (task.run_id, target.package))
         owner = binding.worker_id if binding is not None else None
-    return target.queue if owner is None else own_queue(owner, target.service)
+    return queue_of(turn, target, owner)
+
+
+def queue_of(turn: Turn, target: Target, worker_id: str | None) -> str:
+    """Where a task of a package waits for a worker, or for any that the run's tenant has."""
+    queue = target.queue if worker_id is None else own_queue(worker_id, target.service)
+    return tenant_queue(queue, turn.run.tenant)
+
+
+def hold_key(turn: Turn, affinity: Affinity) -> str:
+    """Tenants may use the same keys without meaning the same worker."""
+    tenant = turn.run.tenant
+    return affinity.key if tenant == DEFAULT else f"{tenant} {affinity.key}"
 
 
 def claimed(turn: Turn, task: Task, node: Node, worker_id: str) -> None:
@@ -56,7 +69,7 @@ def claimed(turn: Turn, task: Task, node: Node, worker_id: str) -> None:
         turn.drop_timer(task.id, "unpin")
         turn.make(
             AffinityHold(
-                key=node.affinity.key,
+                key=hold_key(turn, node.affinity),
                 worker_id=worker_id,
                 held_at=turn.now,
                 expires_at=turn.now + node.affinity.ttl_ms,
@@ -74,7 +87,7 @@ def released(turn: Turn, task: Task, node: Node, worker_id: str) -> str | None:
     bound = turn.get(Binding, (task.run_id, target.package))
     if bound is not None and bound.worker_id == worker_id:
         turn.remove(Binding, bound.pk)
-    return target.queue
+    return queue_of(turn, target, None)
 
 
 def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
@@ -103,8 +116,7 @@ def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
             continue
         if node.affinity is not None:
             turn.drop_timer(task.id, "unpin")
-        service = node.target.service
-        queue = node.target.queue if worker_id is None else own_queue(worker_id, service)
+        queue = queue_of(turn, node.target, worker_id)
         turn.move(task, task.state, queue=queue, avoid=owner or task.avoid, ready_at=turn.now)
     return left_alone
 

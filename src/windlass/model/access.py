@@ -7,7 +7,7 @@ class User(Row, frozen=True, kw_only=True):
     """A person who signs in with a password; only its hash is kept."""
 
     TABLE = "users"
-    FIXED = frozenset({"username", "created_at"})
+    FIXED = frozenset({"username", "created_at", "tenant"})
     id: str
     username: str
     display_name: str = ""
@@ -16,6 +16,8 @@ class User(Row, frozen=True, kw_only=True):
     active: int = 1
     created_at: int
     updated_at: int
+    tenant: str = "default"
+    """Where the user acts; `*`: in whichever tenant is named."""
 
 
 class Audit(Row, frozen=True, kw_only=True):
@@ -29,13 +31,14 @@ class Audit(Row, frozen=True, kw_only=True):
     target_type: str = ""
     target_id: str = ""
     detail: Json = "{}"
+    tenant: str = "default"
 
 
 class Token(Row, frozen=True, kw_only=True):
     """An API token; only its hash is kept."""
 
     TABLE = "api_tokens"
-    FIXED = frozenset({"name", "hash", "role", "workers", "created_at"})
+    FIXED = frozenset({"name", "hash", "role", "workers", "created_at", "tenant"})
     id: str
     name: str
     hash: str
@@ -45,3 +48,5 @@ class Token(Row, frozen=True, kw_only=True):
     revoked_at: int | None = None
     workers: str = ""
     """The worker it may act for, or `prefix*`; empty: any."""
+    tenant: str = "default"
+    """Where it acts; `*`: in whichever tenant is named."""

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from windlass.model.graph import Affinity, Target
+from windlass.model.queues import service_of, transport_of
 from windlass.model.rows import Json
 from windlass.model.states import TASK_ENDED, TaskState
 
@@ -44,11 +45,11 @@ class Assignment(msgspec.Struct, frozen=True):
     @property
     def transport(self) -> str:
         """How it reaches its executor; a worker's own queue is named after both."""
-        return self.queue.partition(":")[0].partition("@")[0]
+        return transport_of(self.queue)
 
     @property
     def service(self) -> str:
-        return self.queue.partition(":")[2]
+        return service_of(self.queue)
 
 
 class Called(msgspec.Struct, frozen=True):

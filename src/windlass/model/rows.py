@@ -43,6 +43,7 @@ class Flow(Row, frozen=True, kw_only=True):
     name: str
     description: str = ""
     created_at: int
+    tenant: str = "default"
 
 
 class Version(Row, frozen=True, kw_only=True):
@@ -66,7 +67,16 @@ class Run(Row, frozen=True, kw_only=True):
 
     TABLE = "runs"
     FIXED = frozenset(
-        {"version_id", "flow_id", "flow_name", "params", "request_id", "tags", "created_at"}
+        {
+            "version_id",
+            "flow_id",
+            "flow_name",
+            "params",
+            "request_id",
+            "tags",
+            "created_at",
+            "tenant",
+        }
     )
     HEAVY: ClassVar[Mapping[str, str]] = {"params": "'{}'"}
     id: str
@@ -98,6 +108,7 @@ class Run(Row, frozen=True, kw_only=True):
     started_at: int | None = None
     updated_at: int
     finished_at: int | None = None
+    tenant: str = "default"
 
 
 class Task(Row, frozen=True, kw_only=True):
@@ -212,7 +223,9 @@ class Checkpoint(Row, frozen=True, kw_only=True):
     """Where a run waits for a person."""
 
     TABLE = "checkpoints"
-    FIXED = frozenset({"run_id", "task_id", "flow_name", "node", "kind", "prompt", "created_at"})
+    FIXED = frozenset(
+        {"run_id", "task_id", "flow_name", "node", "kind", "prompt", "created_at", "tenant"}
+    )
     id: str
     run_id: str
     task_id: str
@@ -228,6 +241,7 @@ class Checkpoint(Row, frozen=True, kw_only=True):
     created_at: int
     expires_at: int | None = None
     answered_at: int | None = None
+    tenant: str = "default"
 
 
 class Event(Row, frozen=True, kw_only=True):
@@ -270,6 +284,8 @@ class Worker(Row, frozen=True, kw_only=True):
     meta: Json = "{}"
     registered_at: int
     seen_at: int
+    tenant: str = "default"
+    """Whose tasks it gets; `*`: everybody's."""
 
 
 class Binding(Row, frozen=True, kw_only=True):
@@ -302,7 +318,7 @@ class Package(Row, frozen=True, kw_only=True):
     TABLE = "packages"
     UPSERT = True
     KEY = ("name",)
-    FIXED = frozenset({"created_at"})
+    FIXED = frozenset({"created_at", "tenant"})
     name: str
     description: str = ""
     owner: str = ""
@@ -311,6 +327,7 @@ class Package(Row, frozen=True, kw_only=True):
     """Tag → version."""
     created_at: int
     updated_at: int
+    tenant: str = "default"
 
 
 class PackageVersion(Row, frozen=True, kw_only=True):
@@ -318,7 +335,17 @@ class PackageVersion(Row, frozen=True, kw_only=True):
 
     TABLE = "package_versions"
     FIXED = frozenset(
-        {"name", "version", "sha256", "size_bytes", "manifest", "signer", "owner", "created_at"}
+        {
+            "name",
+            "version",
+            "sha256",
+            "size_bytes",
+            "manifest",
+            "signer",
+            "owner",
+            "created_at",
+            "tenant",
+        }
     )
     id: str
     """`<name>@<version>`"""
@@ -333,6 +360,7 @@ class PackageVersion(Row, frozen=True, kw_only=True):
     """The trusted key's name; "" for an unsigned archive."""
     owner: str = ""
     created_at: int
+    tenant: str = "default"
 
 
 class Manifest(Row, frozen=True, kw_only=True):
@@ -384,7 +412,7 @@ class Resource(Row, frozen=True, kw_only=True):
     """A file somebody uploaded, whole or part by part."""
 
     TABLE = "resources"
-    FIXED = frozenset({"filename", "type", "mime_type", "owner", "created_at"})
+    FIXED = frozenset({"filename", "type", "mime_type", "owner", "created_at", "tenant"})
     id: str
     filename: str
     type: str = "file"
@@ -401,6 +429,7 @@ class Resource(Row, frozen=True, kw_only=True):
     metadata: Json = "{}"
     created_at: int
     expires_at: int | None = None
+    tenant: str = "default"
 
 
 class BranchResult(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from windlass.model.assignment import Assignment
 from windlass.model.rows import Failure, Json
+from windlass.model.tenants import ALL
 
 
 class Waiting(Protocol):
@@ -47,9 +48,10 @@ class Work(Protocol):
         url: str = "",
         load: int = 0,
         caps: Mapping[str, int] | None = None,
+        tenant: str = ALL,
     ) -> Waiting:
-        """State demand for the tasks of some queues; `load` is what the worker says it carries,
-        `caps` bounds the tasks of single services below `slots`."""
+        """State demand for the tasks of some queues, of one tenant or of all; `load` is what the
+        worker says it carries, `caps` bounds the tasks of single services below `slots`."""
         ...
 
     async def succeeded(self, attempt_id: str, output: Json, log: str | None = None) -> str: ...

@@ -293,6 +293,8 @@ class TokenBody(Wire, frozen=True, kw_only=True):
     """The SHA-256 of a client certificate, which then stands for the token."""
     workers: str = ""
     """The only worker it may act for, or `prefix*`; empty: any. Needs the role worker."""
+    tenant: str = ""
+    """Where it acts; empty: where its maker does. `*` is an operator of the whole system's."""
 
 
 class TokenMadeView(Wire, frozen=True, kw_only=True):
@@ -308,6 +310,18 @@ class TokenView(Wire, frozen=True, kw_only=True):
     created_at: int
     expires_at: int | None
     revoked_at: int | None
+    tenant: str
+
+
+class TenantBody(Wire, frozen=True, kw_only=True):
+    name: str
+    description: str = ""
+
+
+class TenantView(Wire, frozen=True, kw_only=True):
+    name: str
+    description: str
+    created_at: int
 
 
 class InfoView(Wire, frozen=True, kw_only=True):

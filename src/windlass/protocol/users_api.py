@@ -16,6 +16,7 @@ class UserView(Wire, frozen=True, kw_only=True):
     display_name: str
     roles: list[str]
     is_active: bool
+    tenant: str = "default"
 
 
 class UserList(Wire, frozen=True, kw_only=True):
@@ -35,6 +36,8 @@ class UserBody(Wire, frozen=True, kw_only=True):
     password: str
     display_name: str = ""
     roles: list[str] = []
+    tenant: str = ""
+    """Where the user acts; empty: where the caller does."""
 
 
 class ProfileBody(Wire, frozen=True, kw_only=True):
@@ -53,6 +56,7 @@ class RoleBody(Wire, frozen=True, kw_only=True):
 
 class ActiveBody(Wire, frozen=True, kw_only=True):
     is_active: bool
+    tenant: str = "default"
 
 
 class AuditView(Wire, frozen=True, kw_only=True):

@@ -31,6 +31,7 @@ from windlass.server.api import (
     runs,
     stream,
     system,
+    tenants,
     uploads,
     users,
     workers,
@@ -83,6 +84,7 @@ NATIVE: Sequence[Route] = [
     *parameters.ROUTES,
     *users.ROUTES,
     *audit.ROUTES,
+    *tenants.ROUTES,
     *system.ROUTES,
 ]
 
@@ -188,6 +190,6 @@ def create_app(
     app.state.body_bytes_max = options.body_bytes_max
     app.state.workers_changed = workers_changed
     app.state.stream = stream.Hub(engine)
-    app.state.events = events.Events(engine, link, app.state.commands)
+    app.state.events = events.TenantEvents(engine, link, app.state.commands)
     app.state.openapi = openapi(NATIVE)
     return app

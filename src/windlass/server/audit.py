@@ -5,7 +5,9 @@ from starlette.requests import Request
 
 from windlass.engine.engine import Engine
 from windlass.model.access import Audit
-from windlass.server.routes import who
+from windlass.model.tenants import DEFAULT
+from windlass.server.auth import Who
+from windlass.server.caller import who
 
 
 def line(
@@ -44,6 +46,7 @@ def _line(
     detail: dict[str, object],
 ) -> Audit:
     engine: Engine = request.app.state.engine
+    caller: Who | None = getattr(request.state, "who", None)
     return Audit(
         id=engine.new_id(),
         at=engine.store.now(),
@@ -52,4 +55,5 @@ def _line(
         target_type=target_type,
         target_id=target_id,
         detail=msgspec.json.encode(detail).decode(),
+        tenant=caller.tenant if caller is not None else DEFAULT,
     )

@@ -8,6 +8,7 @@ for requests a browser would not send on behalf of a foreign page.
 import hmac
 import re
 import secrets
+from copy import copy
 from hashlib import sha256
 
 from msgspec.structs import replace
@@ -18,10 +19,12 @@ from windlass.engine.engine import Engine
 from windlass.engine.workers import check_id
 from windlass.model.access import Token
 from windlass.model.errors import BadRequest, Denied, NotFound, Unauthorized
+from windlass.model.tenants import ALL, DEFAULT, check_tenant
 from windlass.ports.store import Cond
 from windlass.server.sessions import Sessions, is_session
 
 ROLES = ("viewer", "operator", "worker", "admin")
+TENANT_HEADER = "windlass-tenant"
 _READS = frozenset({"viewer", "workflow.viewer", "run.viewer"})
 _GRANTS = {
     "viewer": _READS,
@@ -41,14 +44,40 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 class Who:
     """The caller: a name for the record, and what it may do."""
 
-    def __init__(self, name: str, *roles: str, user_id: str = "", workers: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        *roles: str,
+        user_id: str = "",
+        workers: str = "",
+        home: str = ALL,
+    ) -> None:
         self.name = name
+        self.home = home
+        """The tenant it belongs to; `*` for an operator of the whole system."""
+        self.named = ""
+        """The tenant it asked to act in."""
         self.role = next((role for role in _STRONGEST if role in roles), "nobody")
         self.user_id = user_id
         """Empty for a token, which is nobody's."""
         self.workers = workers
         """The worker it may act for, or `prefix*`; empty: any."""
         self._may = frozenset(grant for role in roles for grant in _GRANTS[role])
+
+    @property
+    def tenant(self) -> str:
+        """The tenant it acts in."""
+        return self.named or (DEFAULT if self.home == ALL else self.home)
+
+    @property
+    def works_for(self) -> str:
+        """Whose tasks a worker of it gets: those of all, unless it belongs to or named one."""
+        return self.named or self.home
+
+    def acting_in(self, tenant: str) -> "Who":
+        found = copy(self)
+        found.named = tenant
+        return found
 
     def may(self, role: str) -> bool:
         return role in self._may
@@ -78,11 +107,26 @@ class Auth:
         """The caller, or an error that says what is missing."""
         if not self.required:
             check_local(request)
-            return Who("local", "admin")
+            return await self._acting(Who("local", "admin"), request)
         who = await self.who(bearer(request))
         if not who.may(role):
             raise Denied(f"this needs the {role} role; the token is a {who.role}'s")
-        return who
+        return await self._acting(who, request)
+
+    async def _acting(self, who: Who, request: Request) -> Who:
+        """The caller in the tenant that the request names."""
+        named = request.headers.get(TENANT_HEADER, "")
+        if not named:
+            return who
+        check_tenant(named)
+        if who.home not in (ALL, named):
+            raise Denied(f'"{who.name}" acts in the tenant "{who.home}" only')
+        engine = self._engine
+        if named not in engine.tenants.names:
+            await engine.refresh_tenants()
+            if named not in engine.tenants.names:
+                raise NotFound(f'no tenant "{named}"; make it with `windlass tenant create`')
+        return who.acting_in(named)
 
     async def who(self, token: str) -> Who:
         """Whose token this is, or `Unauthorized`."""
@@ -92,7 +136,7 @@ class Auth:
         if is_session(token):
             user, _ = await self.sessions.read(token)
             roles = [users.ROLES[role] for role in users.roles_of(user) if role in users.ROLES]
-            return Who(user.username, *roles, user_id=user.id)
+            return Who(user.username, *roles, user_id=user.id, home=user.tenant)
         return await self._known_as(hashed)
 
     async def who_shows(self, fingerprint: str) -> Who:
@@ -112,7 +156,7 @@ class Auth:
             raise Unauthorized(f'token "{found.name}" has expired; make a new one')
         if len(self._known) > 10_000:
             self._known.clear()
-        who = Who(found.name, found.role, workers=found.workers)
+        who = Who(found.name, found.role, workers=found.workers, home=found.tenant)
         self._known[hashed] = (now + _CACHE_MS, who)
         return who
 
@@ -123,6 +167,7 @@ class Auth:
         expires_in_s: int | None,
         fingerprint: str = "",
         workers: str = "",
+        tenant: str = DEFAULT,
     ) -> tuple[Token, str]:
         """Make a token; its text is shown this once. One for a certificate has no text."""
         if role not in ROLES:
@@ -145,17 +190,18 @@ class Auth:
             workers=workers,
             created_at=now,
             expires_at=now + expires_in_s * 1000 if expires_in_s else None,
+            tenant=tenant,
         )
         await self._engine.write(token)
         return token, text
 
-    async def revoke(self, token_id: str) -> None:
-        async with self._engine.store.session() as session:
+    async def revoke(self, engine: Engine, token_id: str) -> None:
+        async with engine.store.session() as session:
             rows = await session.rows(Token, [token_id])
         if not rows:
             raise NotFound(f'no token "{token_id}"')
         gone = replace(rows[0], revoked_at=self._engine.store.now())
-        await self._engine.write(changed=(gone,))
+        await engine.write(changed=(gone,))
         self._known.pop(gone.hash, None)
 
 

@@ -26,13 +26,13 @@ class Metrics:
             lines.extend((f"# HELP {name} {help_}", f"# TYPE {name} {kind}"))
 
         family("windlass_runs", "gauge", "Runs by state.")
-        for state, count in (await engine.run_counts.get()).items():
+        for state, count in (await engine.run_counts.get(engine.store, engine.tenant)).items():
             lines.append(f'windlass_runs{{state="{state}"}} {count}')
         family("windlass_queue_tasks", "gauge", "Tasks ready and not claimed, by queue.")
         for row in await engine.store.query("count_queues"):
             lines.append(f'windlass_queue_tasks{{queue="{label(row["queue"])}"}} {row["n"]}')
         family("windlass_attempts_held", "gauge", "Live attempts by worker.")
-        for row in await engine.store.query("count_held"):
+        for row in await engine.store.query("count_held", tenant=engine.tenant):
             worker = label(row["worker_id"])
             lines.append(f'windlass_attempts_held{{worker="{worker}"}} {row["n"]}')
         family("windlass_events_total", "counter", "Events committed by this process, by type.")
@@ -41,7 +41,7 @@ class Metrics:
         family("windlass_passes_total", "counter", "Group commits made by this process.")
         lines.append(f"windlass_passes_total {engine.advance.passes}")
         family("windlass_effects", "gauge", "Effects to be done, and dead ones nobody could do.")
-        for row in await engine.store.query("count_effects"):
+        for row in await engine.system.store.query("count_effects"):
             lines.append(f'windlass_effects{{state="{row["state"]}"}} {row["n"]}')
         family("windlass_loop_failures_total", "counter", "Failures of background loops.")
         for duty in engine.duties.all.values():

@@ -9,6 +9,7 @@ from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Row
 from windlass.ports.store import Cond
+from windlass.server.caller import engine_of
 from windlass.server.http import number_of, whole_number
 
 R = TypeVar("R", bound=Row)
@@ -26,14 +27,14 @@ async def fetch_page(
     descending: bool = True,
     size: int = 50,
     size_max: int = 500,
+    engine: Engine | None = None,
 ) -> tuple[list[R], Any]:
     """The rows a request asks for, and the cursor of the next page (None at the end)."""
     limit = max(1, whole_number(request, "limit", size, size_max))
     conditions = list(where)
     if (cursor := cursor_of(request, table, order)) is not None:
         conditions.append(Cond(order, "<" if descending else ">", cursor))
-    engine: Engine = request.app.state.engine
-    rows = await engine.store.page(
+    rows = await (engine or engine_of(request)).store.page(
         table, conditions, order=order, descending=descending, limit=limit + 1
     )
     more = len(rows) > limit
@@ -65,7 +66,7 @@ async def fetch_filtered(
 ) -> tuple[list[R], Any]:
     """As `fetch_page`, with a condition that only a row read can be held against."""
     limit = max(1, whole_number(request, "limit", size, size_max))
-    engine: Engine = request.app.state.engine
+    engine = engine_of(request)
     after = cursor_of(request, table, order)
     found: list[R] = []
     while len(found) <= limit:

@@ -48,12 +48,6 @@ def read_by(role: str, *lists: Sequence[Route]) -> list[Route]:
     return [replace(r, role=role) if r.role == "viewer" else r for r in routes]
 
 
-def who(request: Request) -> Who:
-    """The caller, as the route's check found it."""
-    found: Who = request.state.who
-    return found
-
-
 async def caller(request: Request, role: str, *, signed: bool) -> Who:
     """Who calls, or an error that says what is missing."""
     by_address = await bearer_of(request) if signed else None

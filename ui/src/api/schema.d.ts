@@ -964,6 +964,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tenants by name. */
+        get: operations["tenants_list_tenants"];
+        put?: never;
+        /** Add a tenant; what it has is nobody else's to see. */
+        post: operations["tenants_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1268,6 +1286,8 @@ export interface components {
         /** ActiveBody */
         ActiveBody: {
             isActive: boolean;
+            /** @default default */
+            tenant: string;
         };
         /**
          * AnnouncedView
@@ -2141,6 +2161,27 @@ export interface components {
             total: number;
             waitKey: string | null;
         };
+        /** TenantBody */
+        TenantBody: {
+            /** @default  */
+            description: string;
+            name: string;
+        };
+        /**
+         * Page[TenantView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        TenantPage: {
+            items: components["schemas"]["TenantView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /** TenantView */
+        TenantView: {
+            createdAt: number;
+            description: string;
+            name: string;
+        };
         /** TokenBody */
         TokenBody: {
             /** @default null */
@@ -2149,6 +2190,8 @@ export interface components {
             fingerprint: string;
             name: string;
             role: string;
+            /** @default  */
+            tenant: string;
             /** @default  */
             workers: string;
         };
@@ -2174,6 +2217,7 @@ export interface components {
             name: string;
             revokedAt: number | null;
             role: string;
+            tenant: string;
             workers: string;
         };
         /** TransferBody */
@@ -2233,6 +2277,8 @@ export interface components {
             password: string;
             /** @default [] */
             roles: string[];
+            /** @default  */
+            tenant: string;
             username: string;
         };
         /** UserList */
@@ -2246,6 +2292,8 @@ export interface components {
             displayName: string;
             isActive: boolean;
             roles: string[];
+            /** @default default */
+            tenant: string;
             userId: string;
             username: string;
         };
@@ -4482,6 +4530,71 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    tenants_list_tenants: {
+        parameters: {
+            query?: {
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantPage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    tenants_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TenantBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantView"];
+                };
             };
             /** @description Refused */
             default: {

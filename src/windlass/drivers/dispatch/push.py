@@ -124,7 +124,7 @@ class PushDispatcher:
             runner.stop(attempt_id)
 
     def _shape(self, worker: Worker) -> tuple[object, ...]:
-        return (worker.url, worker.services, worker.capacity, caps_of(worker))
+        return (worker.url, worker.services, worker.capacity, worker.tenant, caps_of(worker))
 
     def _start(self, worker: Worker) -> None:
         services: list[str] = msgspec.json.decode(worker.services)
@@ -139,6 +139,7 @@ class PushDispatcher:
             holder=self._holder,
             url=worker.url,
             caps=caps_of(worker),
+            tenant=worker.tenant,
         )
         self._runners[worker.id] = (
             self._shape(worker),

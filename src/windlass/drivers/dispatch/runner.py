@@ -17,6 +17,7 @@ import msgspec
 from windlass.model.assignment import Assignment
 from windlass.model.errors import StaleLease, Unavailable, WindlassError
 from windlass.model.rows import Failure, Json
+from windlass.model.tenants import ALL
 from windlass.ports.work import Waiting, Work
 
 log = logging.getLogger(__name__)
@@ -58,8 +59,11 @@ class Runner:
         holder: str = "",
         url: str = "",
         caps: Mapping[str, int] | None = None,
+        tenant: str = ALL,
     ) -> None:
-        """`caps` bounds the attempts of single services below `slots`."""
+        """`caps` bounds the attempts of single services below `slots`; the work is a tenant's, or
+        everybody's."""
+        self._tenant = tenant
         self._caps = caps or {}
         self._services: dict[str, str] = {}
         self._work = work
@@ -125,6 +129,7 @@ class Runner:
                 url=self._url,
                 load=self.load,
                 caps=self._room(),
+                tenant=self._tenant,
             )
             taker = asyncio.ensure_future(self._take(self._waiting))
             self._takers.add(taker)
@@ -185,7 +190,7 @@ class Runner:
 
     async def _outcome(self, assignment: Assignment) -> Done | AttemptError:
         try:
-            return await self._execute[assignment.queue](assignment)
+            return await self._execute[f"{assignment.transport}:{assignment.service}"](assignment)
         except asyncio.CancelledError:
             return AttemptError(Failure("cancelled", "stopped when asked to"))
         except AttemptError as error:

@@ -43,6 +43,7 @@ class NoticeListener:
         return len(heard)
 
     async def _look_at_everything(self) -> None:
+        await self._engine.refresh_tenants()
         # A notice that was missed may have been the only one to name a handler.
         for row in await self._engine.store.query("queue_names"):
             self._engine.handlers.learn_queue(row["queue"])

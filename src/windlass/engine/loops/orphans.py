@@ -7,8 +7,15 @@ from windlass.engine.engine import Engine
 from windlass.engine.loops.forever import raise_outage
 from windlass.engine.workers import serves, state_of
 from windlass.kernel.events import RebindRequested
-from windlass.model.queues import owner_of, package_of
+from windlass.model.queues import owner_of, package_of, tenant_of
 from windlass.model.rows import Worker
+from windlass.model.tenants import ALL
+
+
+def can_serve(worker: Worker, queue: str) -> bool:
+    """Whether a worker takes tasks from its own queue: it has the package, and the task is of a
+    tenant it works for."""
+    return serves(worker, package_of(queue)) and worker.tenant in (ALL, tenant_of(queue))
 
 
 class OrphanedTasks:
@@ -40,7 +47,7 @@ class OrphanedTasks:
             if worker is None or self._is_gone(worker):
                 moved += await self._move(worker_id, queues, gone=True)
             else:
-                lacking = [queue for queue in queues if not serves(worker, package_of(queue))]
+                lacking = [queue for queue in queues if not can_serve(worker, queue)]
                 moved += await self._move(worker_id, lacking, gone=False)
         return moved
 

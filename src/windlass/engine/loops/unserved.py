@@ -14,7 +14,9 @@ from windlass.engine.loops.forever import raise_outage
 from windlass.engine.workers import live_workers, services_of
 from windlass.kernel.events import AttemptFailed, Claim
 from windlass.model.assignment import Assignment
+from windlass.model.queues import transport_of
 from windlass.model.rows import Failure
+from windlass.model.tenants import ALL
 
 NO_WORKER = "no worker"
 
@@ -30,7 +32,7 @@ class UnservedCalls:
         engine = self._engine
         now, grace_ms = engine.store.now(), int(engine.settings.no_worker_s * 1000)
         rows = await engine.store.query("queue_names")
-        waiting = [row["queue"] for row in rows if row["queue"].startswith("push:")]
+        waiting = [row["queue"] for row in rows if transport_of(row["queue"]) == "push"]
         served = await self._served() if waiting else set[str]()
         self._since = {
             queue: self._since.get(queue, now) for queue in waiting if queue not in served
@@ -51,10 +53,14 @@ class UnservedCalls:
 
     async def _served(self) -> set[str]:
         """Queues somebody is there for: push workers, and servers that do their work themselves."""
-        pushed = await live_workers(self._engine, transport="push")
-        own = await live_workers(self._engine, transport="control")
-        found = {f"push:{service}" for worker in pushed for service in services_of(worker)}
-        return found | {queue for worker in own for queue in services_of(worker)}
+        tenants = self._engine.tenants
+        found: set[str] = set()
+        for worker in await live_workers(self._engine, transport="push"):
+            queues = [f"push:{service}" for service in services_of(worker)]
+            found.update(tenants.queues(worker.tenant, queues))
+        for worker in await live_workers(self._engine, transport="control"):
+            found.update(tenants.queues(ALL, services_of(worker)))
+        return found
 
     async def _fail(self, task_id: str) -> None:
         engine = self._engine

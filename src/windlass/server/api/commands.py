@@ -21,10 +21,10 @@ from windlass.protocol.workers_api import (
     RebindBody,
     ReboundView,
 )
-from windlass.server.api.flows import engine_of
 from windlass.server.api.packages import readable
 from windlass.server.api.runs import find
 from windlass.server.audit import line, note
+from windlass.server.caller import engine_of
 from windlass.server.commands import Commands, target_of
 from windlass.server.http import parse_json, read_body, read_json, reply
 from windlass.server.link.plane import LinkPlane

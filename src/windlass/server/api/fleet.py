@@ -14,7 +14,7 @@ from windlass.model.times import iso
 from windlass.model.values import is_list, is_object
 from windlass.ports.store import Cond
 from windlass.protocol.workers_api import WorkerList, WorkerPackage, WorkerView
-from windlass.server.api.flows import engine_of
+from windlass.server.caller import engine_of
 from windlass.server.http import reply, whole_number
 from windlass.server.paging import fetch_filtered
 from windlass.server.routes import Route
@@ -123,7 +123,10 @@ async def list_workers(request: Request) -> Response:
         size=50,
         size_max=1000,
     )
-    held = {row["worker_id"]: row["n"] for row in await engine.store.query("count_held")}
+    held = {
+        row["worker_id"]: row["n"]
+        for row in await engine.store.query("count_held", tenant=engine.tenant)
+    }
     items = [worker_view(engine, row, held.get(row.id, 0)) for row in rows]
     return reply(WorkerList(items=items, next=next_, next_cursor=next_))
 

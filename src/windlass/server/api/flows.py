@@ -24,14 +24,10 @@ from windlass.protocol.api import (
     WarningView,
 )
 from windlass.server.audit import note
+from windlass.server.caller import engine_of
 from windlass.server.http import parse_json, read_body, reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
-
-
-def engine_of(request: Request) -> Engine:
-    engine: Engine = request.app.state.engine
-    return engine
 
 
 async def read_version(request: Request) -> tuple[object, VersionBody]:

@@ -14,9 +14,9 @@ from windlass.model.rows import Attempt, Event, Run, Task
 from windlass.model.states import RUN_ENDED, TASK_ENDED, TaskState
 from windlass.ports.store import Cond
 from windlass.protocol.api import AttemptView, EventView, Page, TaskView
-from windlass.server.api.flows import engine_of
 from windlass.server.api.logs import log_texts, whole_log
 from windlass.server.api.runs import find
+from windlass.server.caller import engine_of
 from windlass.server.http import number_of, raw, reply, whole_number
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route

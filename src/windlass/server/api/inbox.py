@@ -9,11 +9,11 @@ from windlass.model.rows import Checkpoint
 from windlass.model.states import CheckpointState
 from windlass.ports.store import Cond
 from windlass.protocol.api import AnswerBody, CheckpointView, OkView, Page
-from windlass.server.api.flows import engine_of
 from windlass.server.audit import note
+from windlass.server.caller import engine_of, who
 from windlass.server.http import raw, read_json, reply
 from windlass.server.paging import fetch_page
-from windlass.server.routes import Route, who
+from windlass.server.routes import Route
 
 
 async def list_checkpoints(request: Request) -> Response:

@@ -11,8 +11,8 @@ from windlass.model.queues import is_link
 from windlass.model.rows import Attempt, LogChunk
 from windlass.ports.store import Cond
 from windlass.protocol.api import LogView, Page
-from windlass.server.api.flows import engine_of
 from windlass.server.api.runs import find
+from windlass.server.caller import engine_of
 from windlass.server.http import reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route

@@ -16,10 +16,10 @@ from windlass.model.errors import BadRequest, NotFound
 from windlass.model.rows import PackageVersion
 from windlass.protocol.exchange import Wire
 from windlass.protocol.packages import versions
-from windlass.server.api.flows import engine_of
 from windlass.server.api.packages import may_read
+from windlass.server.caller import engine_of, who
 from windlass.server.http import reply_tagged, whole_number
-from windlass.server.routes import Route, who
+from windlass.server.routes import Route
 
 PAGE_MAX = 200
 _VERSIONS_MAX = 10_000
@@ -94,7 +94,10 @@ async def list_categories(request: Request) -> Response:
 async def all_nodes(request: Request) -> list[dict[str, Any]]:
     """Every node of the packages the caller may see, with the versions that have it."""
     manifests: Manifests = request.app.state.manifests
-    rows = await engine_of(request).store.query("list_package_versions", count_max=_VERSIONS_MAX)
+    engine = engine_of(request)
+    rows = await engine.store.query(
+        "list_package_versions", count_max=_VERSIONS_MAX, tenant=engine.tenant
+    )
     caller = who(request)
     seen = [row for row in rows if may_read(caller, row["visibility"], row["owner"])]
     nodes = await manifests.nodes_of([row["id"] for row in seen])

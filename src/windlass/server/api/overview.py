@@ -15,9 +15,9 @@ from windlass.model.states import RUN_ENDED
 from windlass.ports.store import Cond
 from windlass.protocol.api import TaskView
 from windlass.protocol.exchange import Wire
-from windlass.server.api.flows import engine_of
 from windlass.server.api.history import task_view
 from windlass.server.api.runs import find
+from windlass.server.caller import engine_of
 from windlass.server.compat.astraflow.runs import outline_of
 from windlass.server.http import raw, reply
 from windlass.server.routes import Route
@@ -143,7 +143,7 @@ async def stats(request: Request) -> Response:
     view = StatsView(
         at=now,
         window_ms=span,
-        runs=await engine.run_counts.get(),
+        runs=await engine.run_counts.get(engine.store, engine.tenant),
         in_window=len(runs),
         capped=capped,
         p95_ms=p95(runs),

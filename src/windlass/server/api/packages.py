@@ -24,12 +24,13 @@ from windlass.protocol.packages_api import (
     TransferBody,
     VisibilityBody,
 )
-from windlass.server.api.flows import engine_of, like
+from windlass.server.api.flows import like
 from windlass.server.audit import line
 from windlass.server.auth import Who
+from windlass.server.caller import engine_of, who
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_filtered
-from windlass.server.routes import Route, who
+from windlass.server.routes import Route
 from windlass.server.uploads import Received, receive_file
 
 

@@ -14,12 +14,13 @@ from windlass.model.times import iso
 from windlass.ports.blobs import Blobs
 from windlass.ports.store import Cond
 from windlass.protocol.resources_api import ResourceList, ResourceView
-from windlass.server.api.flows import engine_of, like
+from windlass.server.api.flows import like
 from windlass.server.audit import note
 from windlass.server.auth import Who
+from windlass.server.caller import engine_of, who
 from windlass.server.http import reply
 from windlass.server.paging import fetch_filtered
-from windlass.server.routes import Route, who
+from windlass.server.routes import Route
 from windlass.server.uploads import receive_file
 
 VISIBILITIES = ("private", "internal", "public")

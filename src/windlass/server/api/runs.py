@@ -28,8 +28,8 @@ from windlass.protocol.api import (
     StartedView,
     WhyView,
 )
-from windlass.server.api.flows import engine_of
 from windlass.server.audit import note
+from windlass.server.caller import engine_of
 from windlass.server.compat.astraflow import listing
 from windlass.server.compat.astraflow import runs as astraflow
 from windlass.server.compat.astraflow.views import RunRef, WorkflowRun, run_ref

@@ -21,8 +21,10 @@ from starlette.responses import Response, StreamingResponse
 from windlass.engine.engine import Engine
 from windlass.engine.feed import EVERY_RUN
 from windlass.model.rows import Checkpoint, Event, Run, Worker
+from windlass.model.tenants import ALL, DEFAULT
 from windlass.ports.store import Writes
 from windlass.protocol.exchange import Wire
+from windlass.server.caller import who
 from windlass.server.http import number_of, raw
 from windlass.server.routes import Route
 
@@ -73,6 +75,11 @@ class Entry(NamedTuple):
     kind: str
     row: Any
     run: Run | None
+
+    def concerns(self, tenant: str) -> bool:
+        """Whether somebody of a tenant may hear of it."""
+        whose = self.row.tenant if self.run is None else self.run.tenant
+        return whose == tenant or (whose == ALL and self.kind == "worker")
 
 
 class Hub:
@@ -132,8 +139,10 @@ class Hub:
     def newest(self) -> int:
         return self._next - 1
 
-    async def read(self, last_id: str, stopping: asyncio.Event) -> AsyncIterator[bytes]:
-        """The stream of one browser, until it leaves or the server stops."""
+    async def read(
+        self, last_id: str, stopping: asyncio.Event, tenant: str = DEFAULT
+    ) -> AsyncIterator[bytes]:
+        """The stream of one browser of a tenant, until it leaves or the server stops."""
         resumed = self.resume(last_id)
         reader = asyncio.Event()
         others = self._engine.feed.watch(EVERY_RUN)
@@ -147,7 +156,7 @@ class Hub:
                     at = self.newest
                     yield self._message(at, "reset", [])
                 elif found:
-                    for message in self._messages(found):
+                    for message in self._messages([e for e in found if e.concerns(tenant)]):
                         yield message
                     at = found[-1].number
                     await asyncio.sleep(_GATHER_S)
@@ -173,7 +182,7 @@ class Hub:
                 messages.append(self._group(group))
                 group = []
             group.append(entry)
-        return [*messages, self._group(group)]
+        return [*messages, self._group(group)] if group else messages
 
     def _group(self, group: list[Entry]) -> bytes:
         news = [news_of(entry) for entry in group]
@@ -242,7 +251,7 @@ async def stream(request: Request) -> Response:
     hub: Hub = request.app.state.stream
     last_id = request.headers.get("last-event-id", "")
     return StreamingResponse(
-        hub.read(last_id, request.app.state.stopping),
+        hub.read(last_id, request.app.state.stopping, who(request).tenant),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )

@@ -14,9 +14,10 @@ from windlass.protocol.api import (
     TokenMadeView,
     TokenView,
 )
-from windlass.server.api.flows import engine_of
+from windlass.server.api.tenants import tenant_for
 from windlass.server.audit import note
 from windlass.server.auth import ROLES, auth_of
+from windlass.server.caller import engine_of
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
@@ -25,8 +26,9 @@ from windlass.server.routes import Route
 async def create_token(request: Request) -> Response:
     """Make a token; its text is shown this once."""
     body = await read_json(request, TokenBody)
+    tenant = await tenant_for(request, body.tenant)
     token, text = await auth_of(request).create(
-        body.name, body.role, body.expires_in_s, body.fingerprint, body.workers
+        body.name, body.role, body.expires_in_s, body.fingerprint, body.workers, tenant
     )
     await note(request, "token.create", "token", token.id, name=token.name, role=token.role)
     return reply(TokenMadeView(id=token.id, token=text), 201)
@@ -44,6 +46,7 @@ async def list_tokens(request: Request) -> Response:
             created_at=row.created_at,
             expires_at=row.expires_at,
             revoked_at=row.revoked_at,
+            tenant=row.tenant,
         )
         for row in rows
     ]
@@ -52,7 +55,7 @@ async def list_tokens(request: Request) -> Response:
 
 async def revoke_token(request: Request) -> Response:
     """Make a token useless."""
-    await auth_of(request).revoke(request.path_params["id"])
+    await auth_of(request).revoke(engine_of(request), request.path_params["id"])
     await note(request, "token.revoke", "token", request.path_params["id"])
     return reply(OkView())
 
@@ -62,7 +65,7 @@ async def info(request: Request) -> Response:
     engine = engine_of(request)
     view = InfoView(
         version=__version__,
-        store=type(engine.store).__name__.removesuffix("Store").lower(),
+        store=type(engine.system.store).__name__.removesuffix("Store").lower(),
         lease_s=engine.settings.lease_s,
         auth=auth_of(request).required,
         roles=list(ROLES),
@@ -79,7 +82,7 @@ async def readyz(request: Request) -> Response:
     """Ready: the database answers too, what was asked for gets done, and every loop goes round."""
     engine = engine_of(request)
     try:
-        await engine.store.query("next_due", now=engine.store.now())
+        await engine.system.store.query("next_due", now=engine.store.now())
     except Unavailable as error:
         return PlainTextResponse(f"not ready: {error}\n", 503)
     behind_s = engine.advance.behind_s

@@ -18,7 +18,6 @@ from windlass.protocol.resources_api import (
     UploadBody,
     UploadView,
 )
-from windlass.server.api.flows import engine_of
 from windlass.server.api.resources import (
     FILE_BYTES_MAX,
     blobs_of,
@@ -27,8 +26,9 @@ from windlass.server.api.resources import (
     resource_view,
 )
 from windlass.server.audit import note
+from windlass.server.caller import engine_of, who
 from windlass.server.http import read_json, reply
-from windlass.server.routes import Route, who
+from windlass.server.routes import Route
 from windlass.server.uploads import receive_file
 
 _STATUS = {"pending": "pending", "complete": "completed", "aborted": "aborted"}

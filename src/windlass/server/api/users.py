@@ -19,12 +19,14 @@ from windlass.protocol.users_api import (
     UserView,
 )
 from windlass.server.api.fleet import truth
-from windlass.server.api.flows import engine_of, like
+from windlass.server.api.flows import like
+from windlass.server.api.tenants import tenant_for
 from windlass.server.audit import line, note_as
 from windlass.server.auth import auth_of, bearer
+from windlass.server.caller import engine_of, who
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_filtered
-from windlass.server.routes import Route, who
+from windlass.server.routes import Route
 from windlass.server.tries import Tries
 
 PAGE_MAX = 200
@@ -84,6 +86,7 @@ def user_view(user: User) -> UserView:
         display_name=user.display_name,
         roles=users.roles_of(user),
         is_active=bool(user.active),
+        tenant=user.tenant,
     )
 
 
@@ -115,6 +118,7 @@ async def create(request: Request) -> Response:
         body.password,
         display_name=body.display_name,
         roles=body.roles,
+        tenant=await tenant_for(request, body.tenant),
         noted=lambda user: line(
             request, "user.create", "user", user.id, username=user.username, roles=body.roles
         ),

@@ -26,11 +26,11 @@ from windlass.protocol.exchange import (
     Result,
     Said,
 )
-from windlass.server.api.flows import engine_of
+from windlass.server.caller import engine_of, who
 from windlass.server.http import read_json, reply
 from windlass.server.polls import Polls
 from windlass.server.push_urls import check_push_url
-from windlass.server.routes import Route, who
+from windlass.server.routes import Route
 from windlass.server.said import keep_log
 from windlass.server.waiting import Stops, wait_for_news, wait_for_work
 
@@ -56,6 +56,7 @@ async def register(request: Request) -> Response:
         services=body.services,
         capacity=body.capacity,
         meta=msgspec.json.encode(body.meta).decode(),
+        tenant=who(request).works_for,
     )
     request.app.state.workers_changed()
     settings = engine.settings
@@ -70,7 +71,8 @@ async def exchange(request: Request) -> Response:
     worker_id = who(request).check_worker(request.path_params["id"])
     attempts = attempts_of(request)
     workers.check_services(body.services)
-    known = await request.app.state.presence.seen(worker_id, body.load)
+    tenant = who(request).works_for
+    known = await request.app.state.presence.seen(worker_id, body.load, tenant=tenant)
     queues = [f"pull:{service}" for service in body.services]
     slots = min(body.slots, _SLOTS_MAX)
     caps = {service: count for service, count in body.caps.items() if service in body.services}
@@ -78,7 +80,7 @@ async def exchange(request: Request) -> Response:
     polls: Polls = request.app.state.polls
     joined = slots > 0 and polls.join(worker_id, body.joins, slots, caps)
     wanted = slots > 0 and queues and not joined
-    waiting = attempts.want(worker_id, queues, slots, caps=caps) if wanted else None
+    waiting = attempts.want(worker_id, queues, slots, caps=caps, tenant=tenant) if wanted else None
     try:
         receipts = await asyncio.gather(*(report(attempts, result) for result in body.results))
         held = await attempts.renew(body.renew, worker_id) if body.renew else {}
@@ -114,7 +116,7 @@ async def exchange(request: Request) -> Response:
 
 def attempts_of(request: Request) -> Attempts:
     attempts: Attempts = request.app.state.attempts
-    return attempts
+    return attempts.of(who(request).works_for)
 
 
 async def report(attempts: Attempts, result: Result) -> Receipt:

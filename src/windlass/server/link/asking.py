@@ -42,6 +42,7 @@ class Asking:
                 free,
                 load=profile.load(len(session.held)),
                 caps=self._caps(),
+                tenant=session.tenant,
             )
             session.spawn(self._take(self.waiting))
 

@@ -8,6 +8,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from windlass.engine.workers import check_id
 from windlass.model.errors import BadRequest, Denied, Unauthorized, Unavailable, WindlassError
+from windlass.model.tenants import ALL
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Refused
@@ -60,6 +61,7 @@ class Connection:
         self._reason = ""
         self._proof: Callable[[], Awaitable[Who]] | None = None
         """Asks again who the worker has proven to be."""
+        self._tenant = ALL
         self._timer: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
@@ -188,10 +190,11 @@ class Connection:
             who.check_worker(name)
         except Denied as error:
             raise Refused(codes.INVALID_TOKEN, str(error), fatal=True) from error
+        self._tenant = who.works_for
 
     async def _register(self, register: m.Register) -> None:
         try:
-            session = await self._plane.begin(self._link, register)
+            session = await self._plane.begin(self._link, register, self._tenant)
             accept = await self._plane.accept(session, resumed=False)
         except WindlassError as error:
             raise Refused(codes.INTERNAL, str(error), fatal=True) from error

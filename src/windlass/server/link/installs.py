@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from windlass.engine import packages, workers
 from windlass.engine.installing import Installing
 from windlass.model.errors import Unavailable
-from windlass.model.queues import owner_of, package_of
+from windlass.model.queues import is_link, owner_of, package_of, tenant_of
+from windlass.model.tenants import ALL
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import NAMES, Generation
 
@@ -31,6 +32,14 @@ RETRY_S = 60.0
 """How long a worker that was sent a package, or failed to install it, is not asked again."""
 
 
+class Wanted(NamedTuple):
+    """A package that tasks of a tenant wait for, of any worker or of one."""
+
+    package: str
+    owner: str
+    tenant: str
+
+
 class Installs:
     """Which packages were sent where, and what became of it."""
 
@@ -43,7 +52,7 @@ class Installs:
 
     def unserved(self, queues: set[str]) -> None:
         """Tasks were queued that nobody here waits for; see whether a package is missing."""
-        wanted = {package_of(queue) for queue in queues if queue.startswith("link")}
+        wanted = {package_of(queue) for queue in queues if is_link(queue)}
         # Workers that have it may only be busy, and that is no reason to look.
         if any(not self._has(package) for package in wanted):
             self.look_soon()
@@ -71,43 +80,51 @@ class Installs:
             self._looked_at = now = self._plane.clock()
             self._asked = {key: at for key, at in self._asked.items() if now - at < FORGET_S}
             names = await self._plane.engine.store.query("queue_names")
-            wanted: set[tuple[str, str]] = set()
+            wanted: set[Wanted] = set()
             for row in names:
                 queue: str = row["queue"]
                 self._plane.engine.handlers.learn_queue(queue)
-                if queue.startswith("link"):
-                    wanted.add((package_of(queue), owner_of(queue) or ""))
+                if is_link(queue):
+                    wanted.add(Wanted(package_of(queue), owner_of(queue) or "", tenant_of(queue)))
             if not wanted:
                 return
             there: dict[str, set[str]] = {}
+            anywhere: set[tuple[str, str]] = set()
             for worker in await workers.live_workers(self._plane.engine, transport="link"):
                 if not self._plane.is_cut_off(worker):
                     there[worker.id] = set(workers.services_of(worker))
-            anywhere = {package for packages in there.values() for package in packages}
-            for package, owner in sorted(wanted):
-                if package not in (there.get(owner, set()) if owner else anywhere):
-                    await self._install(package, owner)
+                    anywhere |= {(worker.tenant, package) for package in there[worker.id]}
+            for some in sorted(wanted):
+                if some.owner:
+                    there_is = some.package in there.get(some.owner, set())
+                else:
+                    there_is = not anywhere.isdisjoint(
+                        {(some.tenant, some.package), (ALL, some.package)}
+                    )
+                if not there_is:
+                    await self._install(some)
 
-    async def _install(self, package: str, owner: str) -> None:
-        name, _, version = package.rpartition("@")
-        found = await packages.find_version(self._plane.engine, name, version)
+    async def _install(self, wanted: Wanted) -> None:
+        name, _, version = wanted.package.rpartition("@")
+        found = await packages.find_version(self._plane.engine.of(wanted.tenant), name, version)
         if found is None or found.status == "yanked":
             return
-        session = self._choose(package, owner)
+        session = self._choose(wanted)
         if session is not None:
             self.send(session, name, version, found.sha256)
 
-    def _choose(self, package: str, owner: str) -> "Session | None":
+    def _choose(self, wanted: Wanted) -> "Session | None":
         """The least busy worker (or the owner) that installs packages and was not asked lately."""
         now = self._plane.clock()
         able = [
             session
             for session in self._plane.live
-            if owner in ("", session.worker_id)
+            if wanted.owner in ("", session.worker_id)
+            and session.tenant in (ALL, wanted.tenant)
             and session.profile.healthy
             and not session.draining
             and installs_packages(session)
-            and now - self._asked.get((package, session.worker_id), -RETRY_S) >= RETRY_S
+            and now - self._asked.get((wanted.package, session.worker_id), -RETRY_S) >= RETRY_S
         ]
         return min(able, key=lambda session: session.busy, default=None)
 

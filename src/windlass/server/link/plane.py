@@ -19,8 +19,10 @@ from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
 from windlass.engine.loops.forever import raise_outage
 from windlass.model.effects import worker_address
+from windlass.model.queues import service_of
 from windlass.model.rows import Run, Worker
 from windlass.model.states import RUN_ENDED
+from windlass.model.tenants import ALL
 from windlass.ports.store import Writes
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
@@ -82,9 +84,10 @@ class LinkPlane:
 
     # Sessions
 
-    async def begin(self, link: ServerLink, register: m.Register) -> Session:
+    async def begin(self, link: ServerLink, register: m.Register, tenant: str = ALL) -> Session:
         """A worker registered: make its session, with what it may still hold from before."""
-        session = Session(self, link, self.new_id(), register)
+        session = Session(self, link, self.new_id(), register, tenant)
+        await workers.check_free(self.engine, session.worker_id, tenant)
         known = await workers.get_worker(self.engine, session.worker_id)
         session.draining = known is not None and known.state == "draining"
         rows = await self.engine.store.query("held_by", worker_id=session.worker_id)
@@ -116,7 +119,7 @@ class LinkPlane:
         now = self.clock()
         found: dict[str, Held] = {}
         for row in rows:
-            service = row["queue"].partition(":")[2]
+            service = service_of(row["queue"])
             kind = service.partition(":")[2] or service
             found[row["id"]] = Held(row["id"], row["run_id"], kind, now)
         if old is not None:
@@ -313,6 +316,7 @@ class LinkPlane:
             load=len(session.held),
             state="draining" if session.draining else "online",
             meta=msgspec.json.encode(worker_meta(session)).decode(),
+            tenant=session.tenant,
         )
 
     def addresses(self) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from windlass.model.errors import Unauthorized, Unavailable
 from windlass.model.rows import Failure
+from windlass.model.tenants import ALL
 from windlass.model.values import is_list
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
@@ -41,9 +42,16 @@ class Session:
     """One worker, as long as it is the same process on the other side."""
 
     def __init__(
-        self, plane: "LinkPlane", link: ServerLink, session_id: str, register: m.Register
+        self,
+        plane: "LinkPlane",
+        link: ServerLink,
+        session_id: str,
+        register: m.Register,
+        tenant: str = ALL,
     ) -> None:
         self.plane = plane
+        self.tenant = tenant
+        """Whose tasks the worker gets; `*`: everybody's."""
         self.link = link
         self.id = session_id
         self.worker_id = link.worker

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from windlass.model.effects import Effect
 from windlass.model.rows import Attempt, Flow, Row, Run, Timer, Version
+from windlass.model.tenants import ALL
 from windlass.ports.store import Cond
 from windlass.testing.memory.database import MemoryDatabase
 
@@ -31,8 +32,10 @@ def next_due(db: MemoryDatabase, now: int) -> Found:
     return [{"due_at": min(coming, default=None)}]
 
 
-def count_runs(db: MemoryDatabase) -> Found:
-    counts = Counter(str(run.state) for run in db.table(Run).values())
+def count_runs(db: MemoryDatabase, tenant: str) -> Found:
+    counts = Counter(
+        str(run.state) for run in db.table(Run).values() if tenant in (ALL, run.tenant)
+    )
     return [{"state": state, "n": n} for state, n in counts.items()]
 
 
@@ -47,8 +50,13 @@ def count_queues(db: MemoryDatabase) -> Found:
     ]
 
 
-def count_held(db: MemoryDatabase) -> Found:
-    counts = Counter(attempt.worker_id for attempt in db.live_attempts)
+def count_held(db: MemoryDatabase, tenant: str) -> Found:
+    runs = db.table(Run)
+    counts = Counter(
+        attempt.worker_id
+        for attempt in db.live_attempts
+        if tenant in (ALL, runs[attempt.run_id].tenant)
+    )
     return [{"worker_id": worker, "n": n} for worker, n in counts.items()]
 
 
@@ -66,8 +74,12 @@ def expired_leases(db: MemoryDatabase, now: int, count_max: int, passed_over: in
     return [{"id": a.id, "lease_until": a.lease_until} for a in expired[passed_over:][:count_max]]
 
 
-def find_target(db: MemoryDatabase, flow: str, number: int) -> Found:
-    flows = [row for row in db.table(Flow).values() if flow in (row.id, row.name)]
+def find_target(db: MemoryDatabase, flow: str, number: int, tenant: str) -> Found:
+    flows = [
+        row
+        for row in db.table(Flow).values()
+        if flow in (row.id, row.name) and tenant in (ALL, row.tenant)
+    ]
     flows.sort(key=lambda row: (row.id == flow, row.id), reverse=True)
     for row in flows:
         versions = [v for v in db.table(Version).values() if v.flow_id == row.id]

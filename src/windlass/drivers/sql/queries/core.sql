@@ -42,16 +42,19 @@ select id from runs where id = any(:ids) order by id for update;
 select min(due_at) as due_at from timers where due_at > :now;
 
 -- name: count_runs
--- Runs by state.
-select state, count(*) as n from runs group by state;
+-- A tenant's runs by state.
+select state, count(*) as n from runs where :tenant = '*' or tenant = :tenant group by state;
 
 -- name: count_queues
 -- Ready tasks by queue, and since when the oldest waits.
 select queue, count(*) as n, min(ready_at) as oldest from tasks where state = 'queued' group by queue;
 
 -- name: count_held
--- Live attempts by worker.
-select worker_id, count(*) as n from attempts where state in ('claimed', 'running') group by worker_id;
+-- Live attempts of a tenant by worker.
+select worker_id, count(*) as n from attempts
+ where state in ('claimed', 'running')
+   and (:tenant = '*' or exists (select 1 from runs r where r.id = attempts.run_id and r.tenant = :tenant))
+ group by worker_id;
 
 -- name: flow_versions
 -- How many versions flows have, and the newest number.
@@ -86,7 +89,7 @@ select id, lease_until from attempts
 -- the flow with this id or else the newest of this name.
 select f.id as flow_id, f.name as flow_name, v.id as version_id, v.number as number
   from flows f join versions v on v.flow_id = f.id
- where (f.id = :flow or f.name = :flow)
+ where (f.id = :flow or f.name = :flow) and (:tenant = '*' or f.tenant = :tenant)
    and (v.number = :number or (:number = 0 and v.status = 'published'))
  order by case when f.id = :flow then 0 else 1 end, f.id desc, v.number desc limit 1;
 
@@ -133,13 +136,14 @@ select distinct b.run_id from bindings b join runs r on r.id = b.run_id
 -- Versions that can be used, without their manifests, and whose package each is of.
 select v.id, v.name, v.version, v.status, p.owner, p.visibility
   from package_versions v join packages p on p.name = v.name
- where v.status <> 'yanked' order by v.id limit :count_max;
+ where v.status <> 'yanked' and (:tenant = '*' or p.tenant = :tenant) order by v.id limit :count_max;
 
 -- name: list_workflows
 -- The newest version of each workflow that is not deleted, by the workflow's id.
 select f.id as flow_id, v.id as version_id
   from flows f join versions v on v.flow_id = f.id
  where v.dialect = 'workflow' and v.status <> 'deleted' and f.id > :after and f.name like :pattern escape '\'
+   and (:tenant = '*' or f.tenant = :tenant)
    and v.number = (select max(n.number) from versions n
                     where n.flow_id = f.id and n.dialect = 'workflow' and n.status <> 'deleted')
  order by f.id limit :count_max;

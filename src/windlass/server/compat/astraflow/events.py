@@ -26,10 +26,12 @@ from windlass.engine.feed import EVERY_RUN
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.ids import task_of
 from windlass.model.rows import Event, Run, Task, Worker
+from windlass.model.tenants import ALL, DEFAULT
 from windlass.model.times import iso
 from windlass.ports.store import Writes
 from windlass.protocol.link import messages as m
 from windlass.server.api.stream import any_set, run_after
+from windlass.server.caller import who
 from windlass.server.commands import CommandNews, Commands
 from windlass.server.compat.astraflow.history import History
 from windlass.server.compat.astraflow.news import News, Teller, feedback_news
@@ -66,7 +68,8 @@ class Events:
 
     def __init__(self, engine: Engine, link: LinkPlane, commands: Commands) -> None:
         self._engine = engine
-        self._tenant = link.settings.tenant
+        self._link = link
+        self._tenant = link.settings.tenant if engine.home == DEFAULT else engine.home
         self.teller = Teller(engine, link)
         self._history = History(engine, self.teller)
         self._streams: dict[str, set[Stream]] = {}
@@ -88,7 +91,7 @@ class Events:
         for row in writes.made.get(Event, {}).values():
             event = cast(Event, row)
             run = run_after(writes, event.run_id)
-            if run is None or not is_workflow_run(run):
+            if run is None or run.tenant != self._engine.home or not is_workflow_run(run):
                 continue
             for stream in self._listening(self._note_owner(run)):
                 if tasks is None:
@@ -100,7 +103,7 @@ class Events:
             *writes.changed.get(Worker, {}).values(),
         ):
             worker = cast(Worker, row)
-            if worker.transport == "link":
+            if worker.transport == "link" and worker.tenant in (ALL, self._engine.home):
                 self._to_all(*heartbeat_news(self._engine, worker))
 
     def _note_owner(self, run: Run) -> str:
@@ -123,9 +126,13 @@ class Events:
                     stream.put(said)
 
     def _package(self, session: Session, event: m.PkgEvent) -> None:
-        self._to_all(*package_news(session.worker_id, event))
+        if session.tenant in (ALL, self._engine.home):
+            self._to_all(*package_news(session.worker_id, event))
 
     def _command(self, news: CommandNews) -> None:
+        session = self._link.sessions.get(news.worker_id)
+        if session is None or session.tenant not in (ALL, self._engine.home):
+            return
         self._to_all(*command_news(news, self._engine.store.now()))
 
     def _to_all(self, type_: str, worker: str, data: dict[str, Any]) -> None:
@@ -292,12 +299,28 @@ class Events:
         return b"id: %s\nevent: %s\ndata: %s\n\n" % (place.encode(), news.type.encode(), data)
 
 
+class TenantEvents:
+    """The streams of each tenant that has asked for one."""
+
+    def __init__(self, engine: Engine, link: LinkPlane, commands: Commands) -> None:
+        self._engine = engine
+        self._link = link
+        self._commands = commands
+        self._known: dict[str, Events] = {}
+
+    def of(self, tenant: str) -> Events:
+        if tenant not in self._known:
+            self._known[tenant] = Events(self._engine.of(tenant), self._link, self._commands)
+        return self._known[tenant]
+
+
 async def events(request: Request) -> Response:
     """What happens to runs, of one client or of all, and to workers; `Last-Event-ID` resumes."""
     client = request.query_params.get("clientSessionId", EVERYBODY)
     if len(client) > _CLIENT_MAX:
         raise BadRequest("clientSessionId names the client: the clientId its runs are started with")
-    hub: Events = request.app.state.events
+    streams: TenantEvents = request.app.state.events
+    hub = streams.of(who(request).tenant)
     last_id = request.headers.get("last-event-id") or request.query_params.get("lastEventId", "")
     return StreamingResponse(
         hub.read(client, last_id, request.app.state.stopping),

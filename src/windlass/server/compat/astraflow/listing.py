@@ -4,11 +4,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine import runs
-from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.rows import Run, Version
 from windlass.ports.store import Cond
 from windlass.protocol.exchange import Wire
+from windlass.server.caller import engine_of
 from windlass.server.compat.astraflow.runs import artifacts_of, attempts_of, is_workflow_run
 from windlass.server.compat.astraflow.views import (
     RUN_STATUS,
@@ -70,7 +70,7 @@ async def list_runs(request: Request) -> Response:
 
 async def definition(request: Request) -> Response:
     """The definition a run was started with, as it was submitted; it never changes."""
-    engine: Engine = request.app.state.engine
+    engine = engine_of(request)
     run = await runs.get_run(engine, request.path_params["id"])
     async with engine.store.session() as session:
         found = await session.rows(Version, [run.version_id])
@@ -82,7 +82,7 @@ async def definition(request: Request) -> Response:
 
 async def list_artifacts(request: Request) -> Response:
     """What the tasks of a run made, oldest first, by `type`."""
-    engine: Engine = request.app.state.engine
+    engine = engine_of(request)
     run = await runs.get_run(engine, request.path_params["id"])
     kind = request.query_params.get("type")
     made = await artifacts_of(engine, run, await attempts_of(engine, run))

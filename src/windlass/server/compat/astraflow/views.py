@@ -6,6 +6,7 @@ import msgspec
 
 from windlass.model.graph import Affinity
 from windlass.model.notes import read_notes
+from windlass.model.queues import is_link
 from windlass.model.resources import resources_in
 from windlass.model.rows import Artifact, Attempt, Json, Run, Task, read_failure
 from windlass.model.states import AttemptState, RunState, TaskState
@@ -158,7 +159,7 @@ def node_view(
     the same but for a node that has middlewares."""
     if task is None:
         return RunNode(node_id=node_id, task_id=node_id, status="queued")
-    linked = attempt is not None and attempt.queue.startswith("link")
+    linked = attempt is not None and is_link(attempt.queue)
     waiting = linked and attempt is not None and attempt.state is AttemptState.CLAIMED
     return RunNode(
         node_id=node_id,

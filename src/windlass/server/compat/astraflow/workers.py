@@ -16,10 +16,10 @@ from windlass.model.errors import BadRequest, NotFound
 from windlass.model.rows import Worker
 from windlass.model.values import is_list, is_object
 from windlass.protocol.workers_api import AnnouncedView
-from windlass.server.api.flows import engine_of
+from windlass.server.caller import engine_of, who
 from windlass.server.compat.pocketflow.names import read_fields
 from windlass.server.http import reply
-from windlass.server.routes import Route, who
+from windlass.server.routes import Route
 
 _LINK = "/ws/worker"
 _FOREIGN = frozenset({"url", "services"})
@@ -69,6 +69,7 @@ async def announce(request: Request, fields: Fields) -> Response:
         packages=[f"{p['name']}@{p['version']}" for p in packages if p["status"] == "installed"],
         capacity=capabilities["concurrency"]["max_parallel"],
         meta=msgspec.json.encode(meta).decode(),
+        tenant=who(request).works_for,
     )
     return reply(view(request, row))
 

@@ -16,8 +16,9 @@ from windlass.model.errors import BadRequest, NotFound
 from windlass.model.values import is_object
 from windlass.ports.blobs import Blobs
 from windlass.protocol.exchange import Wire
-from windlass.server.api.flows import engine_of, like
+from windlass.server.api.flows import like
 from windlass.server.audit import note
+from windlass.server.caller import engine_of
 from windlass.server.http import page_limit, parse_json, read_body, read_json, reply
 from windlass.server.routes import Route
 

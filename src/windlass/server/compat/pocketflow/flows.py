@@ -13,7 +13,7 @@ from windlass.model.errors import BadRequest, DefinitionError, NotFound
 from windlass.model.rows import Flow, Version
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
-from windlass.server.api.flows import engine_of
+from windlass.server.caller import engine_of
 from windlass.server.compat.pocketflow.names import (
     bare,
     number_field,

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from windlass.engine.engine import Engine
+from windlass.model.queues import service_of, transport_of
 from windlass.model.rows import Attempt, Run, Task, Version, read_failure
 from windlass.model.states import ATTEMPT_LIVE, TASK_ENDED, AttemptState, TaskState
 from windlass.ports.store import Cond
@@ -133,7 +134,7 @@ def prepared(task: Task, kinds: dict[str, str], node: Json) -> str:
 
 def executor(task: Task, attempt: Attempt, node: Json) -> dict[str, str]:
     """Who executed an attempt: a worker, or this server by one of its own means."""
-    transport, _, service = attempt.queue.partition(":")
+    transport, service = transport_of(attempt.queue), service_of(attempt.queue)
     if transport == "local":
         return {"worker_id": f"local-func:{service}", "worker_url": "local"}
     if transport == "script":

@@ -14,6 +14,7 @@ from windlass.model.errors import BadRequest, Denied, NotFound, StaleLease
 from windlass.model.rows import Attempt, Failure
 from windlass.model.values import is_list, is_object
 from windlass.server.api.workers import attempts_of
+from windlass.server.caller import engine_of, who
 from windlass.server.compat.pocketflow.names import (
     OK,
     bare,
@@ -25,7 +26,6 @@ from windlass.server.compat.pocketflow.names import (
     text_field,
 )
 from windlass.server.http import reply
-from windlass.server.routes import who
 from windlass.server.waiting import wait_for_work
 
 _WAIT_MS = 2_000
@@ -39,7 +39,8 @@ async def poll(request: Request) -> Response:
     worker_id = who(request).check_worker(text_field(fields, "worker_id", required=True))
     services = list_field(fields, "services")
     check_services(services)
-    await request.app.state.presence.seen(worker_id)
+    tenant = who(request).works_for
+    await request.app.state.presence.seen(worker_id, tenant=tenant)
     batch = "max" in fields
     count = min(max(1, number_field(fields, "max")), _BATCH_MAX) if batch else 1
     wait_ms = number_field(fields, "wait_ms") if "waitms" in fields else _WAIT_MS
@@ -48,7 +49,7 @@ async def poll(request: Request) -> Response:
     if services:
         queues = [f"pull:{service}" for service in services]
         wait_s = min(max(0, wait_ms), _WAIT_MS_MAX) / 1000
-        waiting = attempts.want(worker_id, queues, count)
+        waiting = attempts.want(worker_id, queues, count, tenant=tenant)
         given = await wait_for_work(request, attempts, waiting, wait_s)
     if not given:
         return Response(status_code=204)
@@ -134,7 +135,7 @@ async def update_run(request: Request) -> Response:
 async def check_own(request: Request, attempt_id: str) -> None:
     """A token bound to a worker speaks of that worker's attempts only; of one that is not there it
     hears the same."""
-    async with request.app.state.engine.store.session() as session:
+    async with engine_of(request).store.session() as session:
         rows = await session.rows(Attempt, [attempt_id])
     try:
         who(request).check_worker(rows[0].worker_id if rows else "")
@@ -154,12 +155,13 @@ async def heartbeat(request: Request) -> Response:
     bound = bool(who(request).workers)
     worker_id = text_field(fields, "worker_id", required=bound)
     if worker_id:
-        await request.app.state.presence.seen(who(request).check_worker(worker_id))
+        who(request).check_worker(worker_id)
+        await request.app.state.presence.seen(worker_id, tenant=who(request).works_for)
     held = await attempts.renew(ids, worker_id if bound else "")
     lost = [f"q-{attempt}" for attempt in ids if attempt not in held]
     if lost and len(ids) == 1:
         raise StaleLease(f"{lost[0]} is no longer held; stop working on it")
-    now = request.app.state.engine.store.now()
+    now = engine_of(request).store.now()
     return reply(
         {
             **OK,

@@ -7,6 +7,7 @@ import msgspec
 from windlass.engine import runs
 from windlass.engine.engine import Engine
 from windlass.model.graph import Graph, Strategy
+from windlass.model.queues import transport_of
 from windlass.model.rows import Run, Task, read_failure
 from windlass.model.states import TaskState
 
@@ -72,4 +73,4 @@ async def only_pull_is_out(engine: Engine, run: Run) -> bool:
     async with engine.store.session() as session:
         tasks = await session.open_tasks([run.id])
     calls = [task for task in tasks if task.kind == "call"]
-    return bool(calls) and all((task.queue or "").startswith("pull:") for task in calls)
+    return bool(calls) and all(transport_of(task.queue or "") == "pull" for task in calls)

@@ -13,8 +13,8 @@ from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Attempt, Run
 from windlass.model.states import RunState
 from windlass.ports.store import Cond
-from windlass.server.api.flows import engine_of
 from windlass.server.api.runs import version_numbers
+from windlass.server.caller import engine_of
 from windlass.server.compat.pocketflow.flows import paging, params_text
 from windlass.server.compat.pocketflow.names import (
     OK,

@@ -9,9 +9,10 @@ from starlette.responses import Response
 from windlass.engine import workers
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
+from windlass.model.queues import transport_of
 from windlass.model.rows import Worker
-from windlass.server.api.flows import engine_of
 from windlass.server.api.workers import attempts_of
+from windlass.server.caller import engine_of, who
 from windlass.server.compat.astraflow import workers as astraflow
 from windlass.server.compat.pocketflow.names import (
     OK,
@@ -23,7 +24,6 @@ from windlass.server.compat.pocketflow.names import (
 )
 from windlass.server.http import reply
 from windlass.server.push_urls import check_push_url
-from windlass.server.routes import who
 
 _TRANSPORTS = {"": "push", "http": "push", "async": "pull", "local": "local"}
 _SINCE = "since"
@@ -52,6 +52,7 @@ async def register(request: Request) -> Response:
         services=list_field(fields, "Services"),
         capacity=number_field(fields, "Capacity"),
         meta=_meta(fields, engine.store.now()),
+        tenant=who(request).works_for,
     )
     request.app.state.workers_changed()
     return reply(OK)
@@ -91,7 +92,9 @@ async def keep_leases(request: Request, worker: Worker) -> None:
     since = workers.meta_of(worker).get(_SINCE, 0)
     rows = await engine_of(request).store.query("held_by", worker_id=worker.id)
     held = [
-        row["id"] for row in rows if row["queue"].startswith("pull:") and row["claimed_at"] >= since
+        row["id"]
+        for row in rows
+        if transport_of(row["queue"]) == "pull" and row["claimed_at"] >= since
     ]
     if held:
         await attempts_of(request).renew(held, worker.id)

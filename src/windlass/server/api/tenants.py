@@ -1,0 +1,78 @@
+"""Tenants: listed and made by operators of the whole system."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.model.errors import Conflict, Denied
+from windlass.model.tenants import ALL, DEFAULT, Tenant, check_tenant
+from windlass.protocol.api import Page, TenantBody, TenantView
+from windlass.server.audit import line
+from windlass.server.caller import engine_of, who
+from windlass.server.http import read_json, reply
+from windlass.server.paging import fetch_page
+from windlass.server.routes import Route
+
+
+def check_operator(request: Request) -> None:
+    """Refuse whoever belongs to a tenant."""
+    if who(request).home != ALL:
+        raise Denied("this is for operators of the whole system, whose tenant is *")
+
+
+async def create(request: Request) -> Response:
+    """Add a tenant; what it has is nobody else's to see."""
+    check_operator(request)
+    body = await read_json(request, TenantBody)
+    if not await make(request, check_tenant(body.name), body.description):
+        raise Conflict(f'there is a tenant "{body.name}" already')
+    return reply(TenantView(name=body.name, description=body.description, created_at=0), 201)
+
+
+async def list_tenants(request: Request) -> Response:
+    """Tenants by name."""
+    check_operator(request)
+    rows, next_ = await fetch_page(
+        request, Tenant, descending=False, size=100, engine=engine_of(request).system
+    )
+    items = [
+        TenantView(name=row.id, description=row.description, created_at=row.created_at)
+        for row in rows
+    ]
+    return reply(Page(items=items, next=next_))
+
+
+async def make(request: Request, name: str, description: str = "") -> bool:
+    """Make a tenant known; False if it is already."""
+    engine = engine_of(request).system
+    async with engine.store.session() as session:
+        if await session.rows(Tenant, [name]):
+            return False
+    row = Tenant(id=name, description=description, created_at=engine.store.now())
+    await engine.write(row, line(request, "tenant.create", "tenant", name))
+    await engine.refresh_tenants()
+    return True
+
+
+async def tenant_for(request: Request, asked: str) -> str:
+    """The tenant that somebody new is to belong to; one that is new itself is made."""
+    caller = who(request)
+    if not asked or asked == caller.tenant:
+        return caller.tenant
+    if caller.home != ALL:
+        raise Denied(f'"{caller.name}" acts in the tenant "{caller.home}" only')
+    if asked not in (ALL, DEFAULT):
+        await make(request, check_tenant(asked))
+    return asked
+
+
+ROUTES = [
+    Route("POST", "/api/v1/tenants", create, "admin", TenantBody, TenantView, 201),
+    Route(
+        "GET",
+        "/api/v1/tenants",
+        list_tenants,
+        "admin",
+        gives=Page[TenantView],
+        query=("limit", "cursor"),
+    ),
+]
