@@ -18,7 +18,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def with_client(command: Callable[Concatenate[Client, P], T]) -> Callable[..., T]:
-    """Give a command `--server`, `--token`, `--tls-ca` and `--tenant`, and call it with a client."""
+    """Give a command `--server`, `--token`, `--tls-ca`, `--tenant`, and call it with a client."""
 
     @click.option("--server", "--url", "server", default="", help="The server's URL.")
     @click.option("--token", default="", help="An API token; better set as WINDLASS_TOKEN.")

@@ -3,6 +3,8 @@
 from starlette.requests import Request
 
 from windlass.engine.engine import Engine
+from windlass.engine.workers import get_worker
+from windlass.model.errors import Denied
 from windlass.model.tenants import ALL
 from windlass.server.auth import Who
 
@@ -20,3 +22,13 @@ def engine_of(request: Request) -> Engine:
     if caller is None:
         return engine
     return engine.of(caller.tenant, operator=caller.home == ALL)
+
+
+async def check_steers(request: Request, worker_id: str) -> None:
+    """Refuse to let somebody of one tenant steer a worker that works for others too."""
+    engine = engine_of(request)
+    if who(request).home == ALL or len(engine.tenants.names) == 1:
+        return
+    worker = await get_worker(engine, worker_id)
+    if worker is not None and worker.tenant == ALL:
+        raise Denied(f'worker "{worker_id}" is shared; an operator of the whole system steers it')

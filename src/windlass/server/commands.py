@@ -17,6 +17,7 @@ from windlass.engine.loops.outbox import NotHere
 from windlass.engine.workers import LIVE, get_worker, state_of
 from windlass.model.effects import Effect, worker_address
 from windlass.model.errors import Conflict, NotFound, Unavailable, WindlassError
+from windlass.model.tenants import ALL
 from windlass.protocol.link import messages as m
 from windlass.protocol.workers_api import CommandBody
 from windlass.server.link.plane import LinkPlane
@@ -66,13 +67,13 @@ class Commands:
         self.listeners: list[Callable[[CommandNews], None]] = []
         link.on_package.append(self._reported)
 
-    async def check(self, worker_id: str) -> str:
+    async def check(self, engine: Engine, worker_id: str) -> str:
         """The id of a worker on the link that can be told something, here or in another process;
-        an error says why it cannot."""
+        an error says why it cannot. The engine is as the caller sees it."""
         session = self._link.sessions.get(worker_id)
-        if session is not None and session.connected:
+        if session is not None and session.connected and session.tenant in (ALL, engine.home):
             return session.worker_id
-        worker = await get_worker(self._engine, worker_id)
+        worker = await get_worker(engine, worker_id)
         if worker is None:
             raise NotFound(f'no worker "{worker_id}"; see GET /api/v1/workers')
         if worker.transport != "link":

@@ -24,7 +24,7 @@ from windlass.protocol.workers_api import (
 from windlass.server.api.packages import readable
 from windlass.server.api.runs import find
 from windlass.server.audit import line, note
-from windlass.server.caller import engine_of
+from windlass.server.caller import check_steers, engine_of
 from windlass.server.commands import Commands, target_of
 from windlass.server.http import parse_json, read_body, read_json, reply
 from windlass.server.link.plane import LinkPlane
@@ -54,7 +54,8 @@ async def command(request: Request) -> Response:
     keyed = Keyed(engine, f"command {request.path_params['id']}", key, text)
     if known := await keyed.earlier():
         return accepted(known.run_id, request.path_params["id"], known.created_at)
-    worker_id = await commands.check(request.path_params["id"])
+    worker_id = await commands.check(engine, request.path_params["id"])
+    await check_steers(request, worker_id)
     body = await checked(request, worker_id, body)
     command_id = engine.new_id()
     detail = {"name": body.name, "version": body.version} if body.name else {}

@@ -26,7 +26,7 @@ from windlass.protocol.exchange import (
     Result,
     Said,
 )
-from windlass.server.caller import engine_of, who
+from windlass.server.caller import check_steers, engine_of, who
 from windlass.server.http import read_json, reply
 from windlass.server.polls import Polls
 from windlass.server.push_urls import check_push_url
@@ -169,6 +169,7 @@ async def assigned(attempts: Attempts, row: Assignment) -> Assigned:
 async def leave(request: Request) -> Response:
     """A worker says goodbye; it gets no more work."""
     worker_id = who(request).check_worker(request.path_params["id"])
+    await check_steers(request, worker_id)
     if not await workers.leave(engine_of(request), worker_id):
         raise NotFound(f'no worker "{worker_id}"')
     request.app.state.presence.forget(worker_id)
