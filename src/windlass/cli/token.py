@@ -30,6 +30,7 @@ def token() -> None:
 @click.option("--expires", default="", help="After this time: 12h, 30d. Else never.")
 @click.option("--fingerprint", default="", help="SHA-256 of a certificate that stands for it.")
 @click.option("--worker", "workers", default="", help="The only worker it is for: NAME or PREFIX*.")
+@click.option("--system", is_flag=True, help="For an operator of the whole system.")
 @json_option
 @with_client
 def create(
@@ -39,12 +40,18 @@ def create(
     expires: str,
     fingerprint: str,
     workers: str,
+    system: bool,
     as_json: bool,
 ) -> None:
     """Make a token; it is shown this once."""
     expires_in_s = round(seconds(expires)) if expires else None
     made = client.create_token(
-        name, role, expires_in_s=expires_in_s, fingerprint=fingerprint, workers=workers
+        name,
+        role,
+        expires_in_s=expires_in_s,
+        fingerprint=fingerprint,
+        workers=workers,
+        tenant="*" if system else "",
     )
     if as_json:
         output.show_json(_whole(client, made, name, role))

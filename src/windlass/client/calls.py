@@ -283,10 +283,13 @@ def create_token(
     expires_in_s: int | None = None,
     fingerprint: str = "",
     workers: str = "",
+    tenant: str = "",
 ) -> Call[TokenInfo]:
     """Make a token, or let a client certificate stand for one. `workers` names the only worker it
-    may act for, or `prefix*`."""
+    may act for, or `prefix*`; `tenant` is where it acts, `*` wherever it is told to."""
     body: dict[str, Any] = {"name": name, "role": role}
+    if tenant:
+        body["tenant"] = tenant
     if fingerprint:
         body["fingerprint"] = fingerprint
     if workers:

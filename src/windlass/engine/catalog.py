@@ -9,7 +9,8 @@ import msgspec
 from windlass.dialects.workflow import Found
 from windlass.engine.engine import Engine
 from windlass.engine.workers import services_of
-from windlass.model.rows import Manifest, PackageVersion, Worker
+from windlass.model.packages import Manifest, PackageVersion
+from windlass.model.rows import Worker
 from windlass.model.values import is_list, is_object
 from windlass.ports.store import Cond
 from windlass.protocol.packages import versions

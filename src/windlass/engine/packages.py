@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, Conflict, NotFound
-from windlass.model.rows import Json, Package, PackageVersion, Row
+from windlass.model.packages import Package, PackageVersion
+from windlass.model.rows import Json, Row
 from windlass.ports.store import Cond
 from windlass.protocol.packages import versions
 from windlass.protocol.packages.archive import Contents

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from windlass.model.access import Audit, Token, User
 from windlass.model.effects import Effect
 from windlass.model.ids import run_of
+from windlass.model.packages import Manifest
 from windlass.model.queues import tenant_of, tenant_queue
 from windlass.model.rows import (
     AffinityHold,
@@ -20,7 +21,6 @@ from windlass.model.rows import (
     Event,
     Flow,
     Idempotency,
-    Manifest,
     Row,
     Run,
     Task,

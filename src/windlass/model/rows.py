@@ -312,69 +312,6 @@ class AffinityHold(Row, frozen=True, kw_only=True):
     expires_at: int
 
 
-class Package(Row, frozen=True, kw_only=True):
-    """A name in the package repository."""
-
-    TABLE = "packages"
-    UPSERT = True
-    KEY = ("name",)
-    FIXED = frozenset({"created_at", "tenant"})
-    name: str
-    description: str = ""
-    owner: str = ""
-    visibility: str = "internal"
-    tags: Json = "{}"
-    """Tag → version."""
-    created_at: int
-    updated_at: int
-    tenant: str = "default"
-
-
-class PackageVersion(Row, frozen=True, kw_only=True):
-    """One published archive. Its content never changes; its status may."""
-
-    TABLE = "package_versions"
-    FIXED = frozenset(
-        {
-            "name",
-            "version",
-            "sha256",
-            "size_bytes",
-            "manifest",
-            "signer",
-            "owner",
-            "created_at",
-            "tenant",
-        }
-    )
-    id: str
-    """`<name>@<version>`"""
-    name: str
-    version: str
-    status: str = "active"
-    """active, deprecated (still served, with a warning) or yanked (no new install)."""
-    sha256: str
-    size_bytes: int
-    manifest: Json
-    signer: str = ""
-    """The trusted key's name; "" for an unsigned archive."""
-    owner: str = ""
-    created_at: int
-    tenant: str = "default"
-
-
-class Manifest(Row, frozen=True, kw_only=True):
-    """What a worker said is in a version of a package, published or not."""
-
-    TABLE = "manifests"
-    KEY = ("package",)
-    UPSERT = True
-    package: str
-    """`name@version`"""
-    manifest: Json
-    reported_at: int
-
-
 class Artifact(Row, frozen=True, kw_only=True):
     """Something a task made that its worker keeps, or that was uploaded, named in its result."""
 

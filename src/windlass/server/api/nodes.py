@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
-from windlass.model.rows import PackageVersion
+from windlass.model.packages import PackageVersion
 from windlass.protocol.exchange import Wire
 from windlass.protocol.packages import versions
 from windlass.server.api.packages import may_read

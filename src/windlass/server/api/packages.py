@@ -9,7 +9,7 @@ from starlette.responses import FileResponse, Response
 
 from windlass.engine import packages
 from windlass.model.errors import Denied, NotFound
-from windlass.model.rows import Package, PackageVersion
+from windlass.model.packages import Package, PackageVersion
 from windlass.ports.blobs import Blobs
 from windlass.ports.store import Cond
 from windlass.protocol.packages.archive import Limits, inspect
