@@ -12,6 +12,7 @@ import pytest
 
 from tests.integration.conftest import TOKEN, Served
 from tests.integration.test_recovery import SERVICES
+from tests.packages import archive
 from windlass.testing import servers
 from windlass.testing.processes import ServerProcess, started, wait_until, worker_process
 
@@ -105,3 +106,32 @@ def test_a_stream_here_tells_at_once_what_was_committed_there(two: Two) -> None:
         two.there.http.post(f"/api/v1/runs/{run_id}/signal", json=body).raise_for_status()
         next(line for line in lines if "signal.received" in line)
         assert time.monotonic() - began < 0.6
+
+
+def test_a_package_and_an_upload_of_one_server_are_fetched_through_the_other(
+    postgres_server: servers.PostgresServer, tmp_path: Path
+) -> None:
+    """Two machines: they share a database and no folder."""
+    db = postgres_server.new_database()
+    here, there = (
+        ServerProcess(db, "--admin-token", TOKEN, "--data-dir", str(tmp_path / name))
+        for name in ("here", "there")
+    )
+    with started(here), started(there):
+        first, second = Served(here, db).http, Served(there, db).http
+        with first, second:
+            assert first.get("/api/v1/info").json()["blobs"] == "database"
+            package = archive(name="shared")
+            sent = first.post("/api/v1/published-packages", files={"file": ("p.cwx", package)})
+            assert sent.status_code == 201, sent.text
+            assert second.get("/api/v1/published-packages/shared/archive").content == package
+            content = b"half and half"
+            begun = {"filename": "f", "sizeBytes": len(content), "chunkSize": 7}
+            upload = first.post("/api/v1/resources/uploads", json=begun).json()["uploadId"]
+            at = f"/api/v1/resources/uploads/{upload}"
+            for number, http in enumerate((first, second)):
+                part = content[7 * number :][:7]
+                assert http.put(f"{at}/parts/{number}", content=part).status_code == 200
+            done = second.post(f"{at}/complete", json={})
+            assert done.status_code == 200, done.text
+            assert first.get(f"/api/v1/resources/{upload}/download").content == content

@@ -14,7 +14,15 @@ from windlass.drivers.sql.queries import load_migrations
 from windlass.model import access, effects, packages, tenants
 from windlass.model.rows import Row
 
-NAMES = ["0001_core", "0002_link", "0003_releases", "0004_notes", "0005_effects", "0006_tenants"]
+NAMES = [
+    "0001_core",
+    "0002_link",
+    "0003_releases",
+    "0004_notes",
+    "0005_effects",
+    "0006_tenants",
+    "0007_blobs",
+]
 WHERE_ROWS_ARE = (access, effects, packages, tenants)
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]
 

@@ -21,5 +21,6 @@ def info(client: Client, as_json: bool) -> None:
     click.echo(f"client   {__version__}")
     click.echo(f"server   {found.version}")
     click.echo(f"store    {found.store}")
+    click.echo(f"blobs    {found.blobs}")
     click.echo(f"lease    {found.lease_s:g} s")
     click.echo(f"tokens   {'needed' if found.auth else 'not needed'}")

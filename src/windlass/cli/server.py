@@ -138,7 +138,13 @@ def dev(
 @setting("--tls-cert", default="", help="Serve over TLS with this certificate (PEM).")
 @setting("--tls-key", default="", help="Its key, if it is in another file.")
 @setting("--tls-client-ca", default="", help="Take client certificates of these authorities.")
-@setting("--data-dir", default="", help="Where packages and uploads are kept; else beside the db.")
+@setting("--data-dir", default="", help="The folder of packages and uploads; else beside the db.")
+@setting(
+    "--blobs",
+    type=click.Choice(["files", "database"]),
+    default=None,
+    help="Where those are kept; else in PostgreSQL, or in files beside an SQLite file.",
+)
 @setting(
     "--trust-key",
     multiple=True,
@@ -184,6 +190,7 @@ def server(
     tls_key: str,
     tls_client_ca: str,
     data_dir: str,
+    blobs: str | None,
     trust_key: tuple[str, ...],
     require_signature: bool,
     strict_workflows: bool,
@@ -217,6 +224,7 @@ def server(
         tls_key=tls_key,
         tls_client_ca=tls_client_ca,
         data_dir=data_dir,
+        blobs=blobs or "",
         trust_keys=trust_key,
         require_signature=require_signature,
         strict_workflows=strict_workflows,
@@ -254,7 +262,13 @@ def migrate(url: str) -> None:
 @db.command()
 @click.argument("target", type=click.Path(path_type=Path))
 @setting("--db", "url", required=True, also=("SCHEDULER_DB",), help="A file or a URL.")
-@setting("--data-dir", default="", help="Where packages and uploads are kept; else beside the db.")
+@setting("--data-dir", default="", help="The folder of packages and uploads; else beside the db.")
+@setting(
+    "--blobs",
+    type=click.Choice(["files", "database"]),
+    default=None,
+    help="Where those are kept; else in PostgreSQL, or in files beside an SQLite file.",
+)
 def backup(target: Path, url: str, data_dir: str) -> None:
     """Copy a database and the files beside it into the folder TARGET, while servers run."""
     from windlass.wiring import commands

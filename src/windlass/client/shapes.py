@@ -268,5 +268,6 @@ class UserPage(Shape, frozen=True, kw_only=True):
 class ServerInfo(Shape, frozen=True, kw_only=True):
     version: str = ""
     store: str = ""
+    blobs: str = ""
     lease_s: float = 0
     auth: bool = False

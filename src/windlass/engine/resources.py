@@ -4,11 +4,13 @@ A resource's row comes first and its content is a blob under the row's id. Parts
 own, and being there is what makes them received: two that arrive at the same moment need no lock.
 """
 
+import asyncio
 import re
 import secrets
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import msgspec
 from msgspec.structs import replace
@@ -133,41 +135,40 @@ def has_expired(engine: Engine, row: Resource) -> bool:
     return row.expires_at is not None and row.expires_at <= engine.store.now()
 
 
-def received(blobs: Blobs, row: Resource) -> list[int]:
-    """Numbers of the parts that have arrived. Blocking."""
-    found: list[int] = []
-    for number in range(parts_total(row)):
-        try:
-            blobs.path(part_key(row.id, number))
-        except NotFound:
-            continue
-        found.append(number)
-    return found
+async def received(blobs: Blobs, row: Resource) -> list[int]:
+    """Numbers of the parts that have arrived."""
+    keys = {part_key(row.id, number): number for number in range(parts_total(row))}
+    return sorted(keys[key] for key in await blobs.present(list(keys)))
 
 
-def assemble(blobs: Blobs, row: Resource, expected: str) -> str:
-    """Put the parts together and keep them as one; tells the digest. Blocking."""
+async def assemble(blobs: Blobs, row: Resource, expected: str) -> str:
+    """Put the parts together and keep them as one; tells the digest."""
     digest = sha256()
     scratch = blobs.scratch(secrets.token_hex(16))
     try:
         with scratch.open("wb") as out:
             for number in range(parts_total(row)):
-                with _part(blobs, row, number).open("rb") as part:
-                    while chunk := part.read(_COPY_BYTES):
-                        digest.update(chunk)
-                        out.write(chunk)
+                part = await _part(blobs, row, number)
+                await asyncio.to_thread(_append, out, part, digest)
         if expected and digest.hexdigest() != expected.lower():
             text = f"the parts have the sha256 {digest.hexdigest()}, not {expected}"
             raise Conflict(f"{text}; send the wrong ones again, then complete")
-        blobs.keep(blob_key(row.id), scratch)
+        await blobs.keep(blob_key(row.id), scratch)
     finally:
-        scratch.unlink(missing_ok=True)
+        await asyncio.to_thread(scratch.unlink, missing_ok=True)
     return digest.hexdigest()
 
 
-def _part(blobs: Blobs, row: Resource, number: int) -> Path:
+def _append(out: BinaryIO, part: Path, digest: Any) -> None:
+    with part.open("rb") as file:
+        while chunk := file.read(_COPY_BYTES):
+            digest.update(chunk)
+            out.write(chunk)
+
+
+async def _part(blobs: Blobs, row: Resource, number: int) -> Path:
     try:
-        return blobs.path(part_key(row.id, number))
+        return await blobs.path(part_key(row.id, number))
     except NotFound:
         text = f"part {number} of {parts_total(row)} has not arrived"
         raise Conflict(f"{text}; send it, then complete") from None
@@ -193,16 +194,16 @@ async def abort(engine: Engine, row: Resource) -> None:
     await engine.update(Resource, row.id, lambda now: replace(now, state="aborted"))
 
 
-def remove_blobs(blobs: Blobs, row: Resource) -> None:
-    """Remove what is kept of a resource. Blocking."""
-    blobs.remove(blob_key(row.id))
+async def remove_blobs(blobs: Blobs, row: Resource) -> None:
+    """Remove what is kept of a resource."""
+    await blobs.remove(blob_key(row.id))
     if row.chunk_bytes:
-        remove_parts(blobs, row)
+        await remove_parts(blobs, row)
 
 
-def remove_parts(blobs: Blobs, row: Resource) -> None:
-    for number in range(parts_total(row)):
-        blobs.remove(part_key(row.id, number))
+async def remove_parts(blobs: Blobs, row: Resource) -> None:
+    for number in await received(blobs, row):
+        await blobs.remove(part_key(row.id, number))
 
 
 async def expired(engine: Engine, count_max: int = 100) -> Sequence[Resource]:

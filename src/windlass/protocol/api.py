@@ -327,6 +327,8 @@ class TenantView(Wire, frozen=True, kw_only=True):
 class InfoView(Wire, frozen=True, kw_only=True):
     version: str
     store: str
+    blobs: str
+    """Where packages and uploads are kept: `files` or `database`."""
     lease_s: float
     auth: bool
     roles: list[str]

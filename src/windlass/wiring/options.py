@@ -33,7 +33,10 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     tls_client_ca: str = ""
     """Whose client certificates are taken, for workers that prove themselves by one."""
     data_dir: str = ""
-    """Where package archives and uploads are kept; empty: beside the database."""
+    """The folder for package archives and uploads, or for copies of them; empty: beside the
+    database."""
+    blobs: str = ""
+    """Where those are kept: `files`, or `database` (PostgreSQL, unless told otherwise)."""
     trust_keys: tuple[str, ...] = ()
     """Public keys whose packages are trusted."""
     require_signature: bool = False

@@ -7,10 +7,12 @@ import sqlite3
 from importlib.util import find_spec
 from pathlib import Path
 
+from windlass.drivers.blobs.files import FileBlobs
 from windlass.drivers.sql import migrate_sqlite
 from windlass.drivers.sql.migrate import Found
 from windlass.drivers.store.sqlite import SqliteStore
 from windlass.model.errors import BadRequest, Unavailable
+from windlass.ports.blobs import Blobs
 from windlass.ports.store import Store
 
 
@@ -71,3 +73,16 @@ async def open_store(url: str) -> Store:
     from windlass.wiring import postgres
 
     return await postgres.PostgresStore.open(url)
+
+
+def open_blobs(store: Store, folder: Path, where: str = "") -> Blobs:
+    """Blobs beside a store: in PostgreSQL itself, or in a folder."""
+    if isinstance(store, SqliteStore):
+        if where == "database":
+            raise BadRequest("only PostgreSQL keeps packages and uploads in the database")
+        return FileBlobs(folder)
+    if where == "files":
+        return FileBlobs(folder)
+    from windlass.wiring import postgres
+
+    return postgres.blobs_of(store, folder)

@@ -11,7 +11,6 @@ import anyio
 from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 
-from windlass.drivers.blobs.files import FileBlobs
 from windlass.drivers.dispatch.push import PushDispatcher
 from windlass.drivers.dispatch.runner import Execute, Runner
 from windlass.drivers.dispatch.script import run_script
@@ -37,7 +36,7 @@ from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.server.push_urls import LOOPBACK
 from windlass.wiring.functions import executions
 from windlass.wiring.options import ServerOptions
-from windlass.wiring.stores import open_store
+from windlass.wiring.stores import open_blobs, open_store
 from windlass.worker import builtin
 
 _STOP_S = 15.0
@@ -92,7 +91,7 @@ class System:
         self.attempts = Attempts(self.engine)
         self.link = LinkPlane(self.engine, self.attempts, LinkSettings(tenant=options.tenant))
         self.commands = Commands(self.engine, self.link)
-        self.blobs = FileBlobs(data_dir(options))
+        self.blobs = open_blobs(store, data_dir(options), options.blobs)
         self.push: PushDispatcher | None = None
         self.control: Control | None = None
         self.runners: list[Runner] = []

@@ -15,10 +15,10 @@ from windlass.testing.local import local_engine
 pytestmark = pytest.mark.anyio
 
 
-def put(blobs: FileBlobs, key: str, content: bytes) -> None:
+async def put(blobs: FileBlobs, key: str, content: bytes) -> None:
     scratch = blobs.scratch("part")
     scratch.write_bytes(content)
-    blobs.keep(key, scratch)
+    await blobs.keep(key, scratch)
 
 
 async def upload(engine: Engine, size: int = 5, chunk: int = 2, digest: str = "") -> Resource:
@@ -32,10 +32,10 @@ async def test_what_has_expired_goes_and_the_rest_stays(tmp_path: Path) -> None:
         engine = local.engine
         now = engine.store.now
         late = await upload(engine)
-        put(blobs, resources.part_key(late.id, 0), b"ab")
+        await put(blobs, resources.part_key(late.id, 0), b"ab")
         file = resources.Upload(filename="kept", size_bytes=1)
         kept = await resources.add(engine, file, owner="me", resource_id="kept")
-        put(blobs, resources.blob_key(kept.id), b"x")
+        await put(blobs, resources.blob_key(kept.id), b"x")
         expiry = Expiry(engine, blobs)
         assert await expiry.run_once() == 0
         day_ms = resources.UPLOAD_S * 1000
@@ -44,8 +44,8 @@ async def test_what_has_expired_goes_and_the_rest_stays(tmp_path: Path) -> None:
             await resources.get(engine, late.id)  # gone on access, even before the sweep
         assert await expiry.run_once() == 1
         assert await expiry.run_once() == 0
-        assert resources.received(blobs, late) == []
-        assert blobs.path(resources.blob_key(kept.id)).read_bytes() == b"x"
+        assert await resources.received(blobs, late) == []
+        assert (await blobs.path(resources.blob_key(kept.id))).read_bytes() == b"x"
 
 
 async def test_parts_make_a_file_only_when_all_are_there_and_right(tmp_path: Path) -> None:
@@ -54,17 +54,17 @@ async def test_parts_make_a_file_only_when_all_are_there_and_right(tmp_path: Pat
         row = await upload(local.engine)
         assert [resources.part_bytes(row, n) for n in range(3)] == [2, 2, 1]
         for number, content in ((2, b"e"), (0, b"ab")):
-            put(blobs, resources.part_key(row.id, number), content)
-        assert resources.received(blobs, row) == [0, 2]
+            await put(blobs, resources.part_key(row.id, number), content)
+        assert await resources.received(blobs, row) == [0, 2]
         with pytest.raises(Conflict, match="part 1 of 3"):
-            resources.assemble(blobs, row, "")
-        put(blobs, resources.part_key(row.id, 1), b"cd")
+            await resources.assemble(blobs, row, "")
+        await put(blobs, resources.part_key(row.id, 1), b"cd")
         with pytest.raises(Conflict, match="sha256"):
-            resources.assemble(blobs, row, "0" * 64)
+            await resources.assemble(blobs, row, "0" * 64)
         with pytest.raises(NotFound):
-            blobs.path(resources.blob_key(row.id))
-        digest = resources.assemble(blobs, row, "")
-        assert blobs.path(resources.blob_key(row.id)).read_bytes() == b"abcde"
+            await blobs.path(resources.blob_key(row.id))
+        digest = await resources.assemble(blobs, row, "")
+        assert (await blobs.path(resources.blob_key(row.id))).read_bytes() == b"abcde"
         assert (await resources.completed(local.engine, row, digest)).state == "complete"
 
 

@@ -1593,6 +1593,7 @@ export interface components {
         /** InfoView */
         InfoView: {
             auth: boolean;
+            blobs: string;
             leaseS: number;
             roles: string[];
             store: string;

@@ -18,7 +18,7 @@ class Expiry:
         for row in rows:
             # Marked first: whoever reads the row must not expect the blob.
             await resources.abort(self._engine, row)
-            await asyncio.to_thread(resources.remove_blobs, self._blobs, row)
+            await resources.remove_blobs(self._blobs, row)
         return len(rows)
 
     async def pause(self) -> None:

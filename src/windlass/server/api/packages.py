@@ -1,7 +1,6 @@
 """Packages: publish, list, fetch, deprecate and yank."""
 
 import asyncio
-from pathlib import Path
 
 import msgspec
 from starlette.requests import Request
@@ -48,7 +47,7 @@ async def publish(request: Request) -> Response:
         if known is not None:
             return reply(published_view(known, created=False))
         key = packages.blob_key(manifest.name, manifest.version, archive.sha256)
-        await asyncio.to_thread(blobs.keep, key, received.path)
+        await blobs.keep(key, received.path)
     finally:
         received.path.unlink(missing_ok=True)
     version = await packages.publish(
@@ -202,7 +201,7 @@ async def archive(request: Request) -> Response:
     name = (await readable(request, request.path_params["name"])).name
     version = await packages.get_version(engine, name, request.query_params.get("version", ""))
     blobs: Blobs = request.app.state.blobs
-    path: Path = blobs.path(packages.blob_key(version.name, version.version, version.sha256))
+    path = await blobs.path(packages.blob_key(version.name, version.version, version.sha256))
     return FileResponse(
         path,
         media_type="application/zip",

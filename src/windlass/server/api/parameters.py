@@ -35,7 +35,9 @@ class Parameters:
         """Keep the parameters of an attempt; tells where they are."""
         digest = sha256(content).hexdigest()
         known = await find_kept(self._engine, attempt_id)
-        await asyncio.to_thread(self._write, attempt_id, content)
+        scratch = self._blobs.scratch(secrets.token_hex(16))
+        await asyncio.to_thread(scratch.write_bytes, content)
+        await self._blobs.keep(resources.blob_key(key_of(attempt_id)), scratch)
         if known is None:
             await self._engine.write(self._row(attempt_id, content, digest))
         return {
@@ -43,11 +45,6 @@ class Parameters:
             "sha256": digest,
             "sizeBytes": len(content),
         }
-
-    def _write(self, attempt_id: str, content: bytes) -> None:
-        scratch = self._blobs.scratch(secrets.token_hex(16))
-        scratch.write_bytes(content)
-        self._blobs.keep(resources.blob_key(key_of(attempt_id)), scratch)
 
     def _row(self, attempt_id: str, content: bytes, digest: str) -> Resource:
         now = self._engine.store.now()
@@ -88,7 +85,7 @@ async def get_parameters(request: Request) -> Response:
     if row is None or row.state != "complete":
         raise NotFound(f'nothing is kept for attempt "{attempt_id}"')
     blobs: Blobs = request.app.state.blobs
-    path = blobs.path(resources.blob_key(row.id))
+    path = await blobs.path(resources.blob_key(row.id))
     return FileResponse(path, media_type=row.mime_type, headers={"X-Content-SHA256": row.sha256})
 
 

@@ -1,6 +1,5 @@
 """Files somebody uploads for workflows to use: whole in one request."""
 
-import asyncio
 from urllib.parse import unquote
 
 import msgspec
@@ -69,7 +68,7 @@ async def upload(request: Request) -> Response:
             raise Conflict(f"the file has the sha256 {received.sha256}, not {wanted}")
         resource_id = engine.new_id()
         key = resources.blob_key(resource_id)
-        await asyncio.to_thread(blobs_of(request).keep, key, received.path)
+        await blobs_of(request).keep(key, received.path)
     finally:
         received.path.unlink(missing_ok=True)
     owner = who(request).name
@@ -118,7 +117,7 @@ async def download(request: Request) -> Response:
     row = await find(request)
     if row.state != "complete":
         raise NotFound(f'no resource "{row.id}"; its upload is not complete')
-    path = blobs_of(request).path(resources.blob_key(row.id))
+    path = await blobs_of(request).path(resources.blob_key(row.id))
     headers = {"X-Content-SHA256": row.sha256, "X-Content-Type-Options": "nosniff"}
     return FileResponse(path, media_type=row.mime_type, filename=row.filename, headers=headers)
 
@@ -127,7 +126,7 @@ async def delete(request: Request) -> Response:
     """Remove a file."""
     row = await find(request, to_change=True)
     await resources.abort(engine_of(request), row)
-    await asyncio.to_thread(resources.remove_blobs, blobs_of(request), row)
+    await resources.remove_blobs(blobs_of(request), row)
     await note(request, "resource.delete", "resource", row.id, filename=row.filename)
     return Response(status_code=204)
 

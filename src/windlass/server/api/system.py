@@ -66,6 +66,7 @@ async def info(request: Request) -> Response:
     view = InfoView(
         version=__version__,
         store=type(engine.system.store).__name__.removesuffix("Store").lower(),
+        blobs=request.app.state.blobs.where,
         lease_s=engine.settings.lease_s,
         auth=auth_of(request).required,
         roles=list(ROLES),

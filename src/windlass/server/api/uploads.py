@@ -84,7 +84,7 @@ async def put_part(request: Request) -> Response:
             text = f"part {number} has {received.size_bytes} bytes, it should have {expected}"
             raise BadRequest(f"{text}; all parts but the last have chunkSize")
         key = resources.part_key(row.id, number)
-        await asyncio.to_thread(blobs_of(request).keep, key, received.path)
+        await blobs_of(request).keep(key, received.path)
     finally:
         received.path.unlink(missing_ok=True)
     found = await upload_view(request, row)
@@ -127,7 +127,7 @@ async def complete_once(
     blobs = blobs_of(request)
     try:
         expected = row.sha256 or body.sha256 or ""
-        digest = await asyncio.to_thread(resources.assemble, blobs, row, expected)
+        digest = await resources.assemble(blobs, row, expected)
     except Conflict:
         # Another process may have completed it, and removed the parts, meanwhile.
         again = await find_upload(request)
@@ -135,7 +135,7 @@ async def complete_once(
             return again, False
         raise
     done = await resources.completed(engine, row, digest)
-    await asyncio.to_thread(resources.remove_parts, blobs, row)
+    await resources.remove_parts(blobs, row)
     return done, True
 
 
@@ -145,7 +145,7 @@ async def abort(request: Request) -> Response:
     if row.state != "pending":
         raise Conflict(f"upload {row.id} is complete; delete the resource instead")
     await resources.abort(engine_of(request), row)
-    await asyncio.to_thread(resources.remove_blobs, blobs_of(request), row)
+    await resources.remove_blobs(blobs_of(request), row)
     return Response(status_code=204)
 
 
@@ -153,7 +153,7 @@ async def upload_view(request: Request, row: Resource) -> UploadView:
     total = resources.parts_total(row)
     parts = list(range(total))
     if row.state == "pending":
-        parts = await asyncio.to_thread(resources.received, blobs_of(request), row)
+        parts = await resources.received(blobs_of(request), row)
     missing = sorted(set(range(total)) - set(parts))
     complete = row.state == "complete"
     return UploadView(

@@ -96,7 +96,7 @@ async def delete(request: Request) -> Response:
     workflow_id = request.path_params["id"].lower()
     count = await library.delete_workflow(engine_of(request), workflow_id)
     blobs: Blobs = request.app.state.blobs
-    await asyncio.to_thread(blobs.remove, preview_key(workflow_id))
+    await blobs.remove(preview_key(workflows.flow_id_of(engine_of(request), workflow_id)))
     await note(request, "workflow.delete", "workflow", workflow_id, versions=count)
     return Response(status_code=204)
 
@@ -111,9 +111,11 @@ async def put_preview(request: Request) -> Response:
     if image is not None and len(image) > _PREVIEW_CHARS_MAX:
         raise BadRequest(f"a preview has at most {_PREVIEW_CHARS_MAX} characters")
     if image is None:
-        await asyncio.to_thread(blobs.remove, key)
+        await blobs.remove(key)
     else:
-        await asyncio.to_thread(write_blob, blobs, key, image.encode())
+        scratch = blobs.scratch(secrets.token_hex(16))
+        await asyncio.to_thread(scratch.write_bytes, image.encode())
+        await blobs.keep(key, scratch)
     return reply(Preview(preview_image=image))
 
 
@@ -122,7 +124,7 @@ async def get_preview(request: Request) -> Response:
     version = await library.get_workflow(engine_of(request), request.path_params["id"])
     blobs: Blobs = request.app.state.blobs
     try:
-        path = blobs.path(preview_key(version.flow_id))
+        path = await blobs.path(preview_key(version.flow_id))
         image: object = (await asyncio.to_thread(path.read_bytes)).decode()
     except (NotFound, FileNotFoundError):  # the latter: forgotten since we looked
         definition = msgspec.json.decode(version.source)
@@ -132,12 +134,6 @@ async def get_preview(request: Request) -> Response:
 
 def preview_key(workflow_id: str) -> str:
     return f"previews/{sha256(workflow_id.encode()).hexdigest()}"
-
-
-def write_blob(blobs: Blobs, key: str, content: bytes) -> None:
-    scratch = blobs.scratch(secrets.token_hex(16))
-    scratch.write_bytes(content)
-    blobs.keep(key, scratch)
 
 
 _AT = "/api/v1/workflows"

@@ -1,0 +1,2 @@
+-- Packages and uploads in the database, where servers on several machines share it. An SQLite file is
+-- one machine's, and keeps them in a folder beside it.
