@@ -34,6 +34,8 @@ _GRANTS = {
 }
 _STRONGEST = ("admin", "operator", "worker", "viewer", "workflow.viewer", "run.viewer")
 _CACHE_MS = 5_000
+STALE_MS = 2_000
+"""How old an answer may be for whoever waits for long and asks again meanwhile."""
 _FINGERPRINT = re.compile("[0-9a-fA-F]{64}")
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -74,35 +76,36 @@ class Auth:
         self._admin_hash = hash_of(admin_token) if admin_token else ""
         self._known: dict[str, tuple[int, Who]] = {}
 
-    async def check(self, request: Request, role: str) -> Who:
-        """The caller, or an error that says what is missing."""
+    async def check(self, request: Request, role: str, age_ms: int = _CACHE_MS) -> Who:
+        """The caller, or an error that says what is missing. What was read of it longer ago than
+        `age_ms` is read again."""
         if not self.required:
             check_local(request)
             return Who("local", "admin")
-        who = await self.who(bearer(request))
+        who = await self.who(bearer(request), age_ms)
         if not who.may(role):
             raise Denied(f"this needs the {role} role; the token is a {who.role}'s")
         return who
 
-    async def who(self, token: str) -> Who:
+    async def who(self, token: str, age_ms: int = _CACHE_MS) -> Who:
         """Whose token this is, or `Unauthorized`."""
         hashed = hash_of(token)
         if self._admin_hash and hmac.compare_digest(hashed, self._admin_hash):
             return Who("bootstrap", "admin")
         if is_session(token):
-            user, _ = await self.sessions.read(token)
+            user, _ = await self.sessions.read(token, age_ms)
             roles = [users.ROLES[role] for role in users.roles_of(user) if role in users.ROLES]
             return Who(user.username, *roles, user_id=user.id)
-        return await self._known_as(hashed)
+        return await self._known_as(hashed, age_ms)
 
-    async def who_shows(self, fingerprint: str) -> Who:
+    async def who_shows(self, fingerprint: str, age_ms: int = _CACHE_MS) -> Who:
         """Whose certificate came with a connection, or `Unauthorized`."""
-        return await self._known_as(certificate_key(fingerprint))
+        return await self._known_as(certificate_key(fingerprint), age_ms)
 
-    async def _known_as(self, hashed: str) -> Who:
+    async def _known_as(self, hashed: str, age_ms: int) -> Who:
         now = self._engine.store.now()
         known = self._known.get(hashed)
-        if known is not None and known[0] > now:
+        if known is not None and known[0] + age_ms > now:
             return known[1]
         rows = await self._engine.store.page(Token, [Cond("hash", "=", hashed)], limit=1)
         if not rows or rows[0].revoked_at is not None:
@@ -113,7 +116,7 @@ class Auth:
         if len(self._known) > 10_000:
             self._known.clear()
         who = Who(found.name, found.role, workers=found.workers)
-        self._known[hashed] = (now + _CACHE_MS, who)
+        self._known[hashed] = (now, who)
         return who
 
     async def create(
@@ -162,6 +165,14 @@ class Auth:
 def auth_of(request: Request) -> Auth:
     auth: Auth = request.app.state.auth
     return auth
+
+
+async def check_again(request: Request) -> None:
+    """Whether the caller may still do what its request asked for, or an error that says why not.
+    An address that was signed is as good as its signature."""
+    role: str | None = getattr(request.state, "role", None)
+    if role is not None:
+        await auth_of(request).check(request, role, STALE_MS)
 
 
 def bearer(request: Request) -> str:

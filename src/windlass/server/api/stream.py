@@ -11,18 +11,19 @@ listens the ring stays empty and a commit costs one comparison.
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple, cast
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from windlass.engine.engine import Engine
 from windlass.engine.feed import EVERY_RUN
 from windlass.model.rows import Checkpoint, Event, Run, Worker
 from windlass.ports.store import Writes
 from windlass.protocol.exchange import Wire
+from windlass.server.event_stream import EventStream
 from windlass.server.http import number_of, raw
 from windlass.server.routes import Route
 
@@ -132,7 +133,7 @@ class Hub:
     def newest(self) -> int:
         return self._next - 1
 
-    async def read(self, last_id: str, stopping: asyncio.Event) -> AsyncIterator[bytes]:
+    async def read(self, last_id: str, stopping: asyncio.Event) -> AsyncGenerator[bytes]:
         """The stream of one browser, until it leaves or the server stops."""
         resumed = self.resume(last_id)
         reader = asyncio.Event()
@@ -241,11 +242,7 @@ async def stream(request: Request) -> Response:
     """Everything this process commits, as server-sent events; `Last-Event-ID` resumes."""
     hub: Hub = request.app.state.stream
     last_id = request.headers.get("last-event-id", "")
-    return StreamingResponse(
-        hub.read(last_id, request.app.state.stopping),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    return EventStream(request, hub.read(last_id, request.app.state.stopping))
 
 
 ROUTES = [Route("GET", "/api/v1/stream", stream)]
