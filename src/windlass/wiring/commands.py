@@ -157,6 +157,9 @@ async def serving(system: System, bound: socket.socket) -> AsyncGenerator["async
         access_log=False,
         lifespan="off",
         server_header=False,
+        # What a caller writes into X-Forwarded-For is believed of nobody but these.
+        proxy_headers=bool(options.trusted_proxies),
+        forwarded_allow_ips=list(options.trusted_proxies),
         timeout_graceful_shutdown=5,
         http=bounded(options.connections_max, options.head_s),
         ws=PeerWebSockets,
