@@ -55,11 +55,17 @@ class Who:
     def may(self, role: str) -> bool:
         return role in self._may
 
+    def acts_for(self, worker_id: str) -> bool:
+        """Whether the caller may speak for a worker."""
+        bound = self.workers
+        if bound.endswith("*"):
+            return worker_id.startswith(bound.removesuffix("*"))
+        return bound in ("", worker_id)
+
     def check_worker(self, worker_id: str) -> str:
         """The worker the caller acts for, or `Denied`."""
-        bound = self.workers
-        stem = bound.removesuffix("*")
-        if bound and worker_id != bound and not (stem != bound and worker_id.startswith(stem)):
+        if not self.acts_for(worker_id):
+            bound = self.workers
             raise Denied(f'token "{self.name}" is for worker "{bound}", not for "{worker_id}"')
         return worker_id
 

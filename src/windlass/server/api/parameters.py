@@ -15,6 +15,7 @@ from windlass.model.errors import NotFound
 from windlass.model.rows import Resource
 from windlass.ports.blobs import Blobs
 from windlass.server.api.flows import engine_of
+from windlass.server.own_attempts import check_own
 from windlass.server.routes import Route
 
 KEPT_S = 86_400
@@ -76,6 +77,7 @@ async def find_kept(engine: Engine, attempt_id: str) -> Resource | None:
 async def get_parameters(request: Request) -> Response:
     """The parameters of an attempt that did not fit into its dispatch."""
     attempt_id = request.path_params["attempt_id"]
+    await check_own(request, attempt_id)
     row = await find_kept(engine_of(request), attempt_id)
     if row is None or row.state != "complete":
         raise NotFound(f'nothing is kept for attempt "{attempt_id}"')
