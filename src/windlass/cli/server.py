@@ -169,6 +169,13 @@ def dev(
     show_default=True,
     help="Seconds after which a PocketFlow call that no push worker is there for fails.",
 )
+@setting(
+    "--worker-kept-days",
+    type=click.FloatRange(min=0.01),
+    default=30.0,
+    show_default=True,
+    help="Days for which workers nobody has heard of are remembered.",
+)
 @quiet_option
 def server(
     host: str,
@@ -197,6 +204,7 @@ def server(
     cors_origin: tuple[str, ...],
     url_tokens: bool,
     no_worker_s: float,
+    worker_kept_days: float,
     quiet: bool,
 ) -> None:
     """Run a server. It needs tokens: --admin-token, then `windlass token create`."""
@@ -231,6 +239,7 @@ def server(
         cors_origins=tuple(item for given in cors_origin for item in given.split(",") if item),
         url_tokens=url_tokens,
         no_worker_s=no_worker_s,
+        worker_kept_days=worker_kept_days,
         example=False,
         quiet=quiet,
     )

@@ -16,6 +16,7 @@ CONNECTED = "connected"
 """In what is kept of a worker on the link: false once its line is cut."""
 LIVE = ("online", "draining")
 """States of a worker that is there: it takes work, or only ends what it has."""
+_HEARD = (*LIVE, "registered")
 _ID_MAX = 200
 _SERVICES_MAX = 256
 
@@ -171,6 +172,20 @@ async def live_workers(
         where.append(Cond("transport", "=", transport))
     rows = await engine.store.page(Worker, where, limit=10_000)
     return sorted(rows, key=lambda worker: (worker.load, worker.id))
+
+
+async def count_workers(engine: Engine) -> dict[str, int]:
+    """Workers by state. A control plane keeps a row among them, but takes no work from others."""
+    since = engine.store.now() - int(engine.settings.worker_ttl_s * 1000)
+    theirs = Cond("transport", "!=", "control")
+    gone = Cond("state", "=", "offline")
+    heard = {state: [Cond("state", "=", state), Cond("seen_at", ">=", since)] for state in _HEARD}
+    late = [Cond("state", "!=", "offline"), Cond("seen_at", "<", since)]
+    counts = {
+        state: await engine.store.count(Worker, [theirs, *where])
+        for state, where in {**heard, "late": late, "offline": [gone]}.items()
+    }
+    return {state: n for state, n in counts.items() if n}
 
 
 def meta_of(worker: Worker) -> dict[str, Any]:

@@ -47,6 +47,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Whose pages may call the PocketFlow surface; `*` is everybody's."""
     no_worker_s: float = 30.0
     """After how long without a worker a call of a flow of PocketFlow's surface fails."""
+    worker_kept_days: float = 30.0
+    """How long workers that nobody has heard of, and what they said of packages, are remembered."""
     url_tokens: bool = False
     """Take a token in the address of the PocketFlow surface, from clients that can set no other."""
     example: bool = True
