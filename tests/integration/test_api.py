@@ -441,8 +441,9 @@ def test_the_overview_counts_what_there_is(served: Served) -> None:
     served.start("counted")
     view = served.http.get("/api/v1/stats").json()
     assert view["inWindow"] == before["inWindow"] + 1
-    assert sum(b["succeeded"] + b["failed"] + b["other"] for b in view["buckets"]) == (
-        view["inWindow"]
+    assert (
+        sum(b["succeeded"] + b["failed"] + b["other"] for b in view["buckets"])
+        == (view["inWindow"])
     )
     [flow] = [row for row in view["flows"] if row["flow"] == "counted"]
     assert (flow["runs"], flow["last"][0][1]) == (1, "waiting")
