@@ -20,10 +20,12 @@ from windlass.engine import flows, runs
 from windlass.engine.engine import Engine
 from windlass.model.errors import WindlassError
 from windlass.model.states import RunState
+from windlass.model.visible import visible
 from windlass.protocol.link.envelope import FRAME_BYTES_MAX
 from windlass.wiring import backup, stores
 from windlass.wiring.connections import bounded
 from windlass.wiring.examples import HELLO, HELLO_PARAMS
+from windlass.wiring.log_format import log_to_stderr
 from windlass.wiring.options import ServerOptions
 from windlass.wiring.system import System, builtin_functions, running
 from windlass.wiring.system import data_dir as files_of
@@ -34,11 +36,11 @@ _PORTS_TRIED = 50
 
 def run(main: Coroutine[Any, Any, int]) -> int:
     """Run a command to its exit code; a refusal is one line on stderr."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    log_to_stderr(logging.WARNING)
     try:
         return uvloop.run(main)
     except WindlassError as error:
-        print(f"windlass: {error}", file=sys.stderr)
+        print(f"windlass: {visible(str(error))}", file=sys.stderr)
         return 5
     except KeyboardInterrupt:
         return 130
