@@ -203,6 +203,12 @@ def serves(worker: Worker, service: str) -> bool:
     return service in services_of(worker)
 
 
+def is_there(engine: Engine, worker: Worker) -> bool:
+    """Whether a worker of the link can be counted on: heard of lately, and its line not cut."""
+    gone = state_of(engine, worker) in ("late", "offline")
+    return not gone and meta_of(worker).get(CONNECTED) is not False
+
+
 def state_of(engine: Engine, worker: Worker) -> str:
     """online, draining, registered (not yet on its link), late (not heard of within the
     time-to-live) or offline."""

@@ -8,6 +8,7 @@ for requests a browser would not send on behalf of a foreign page.
 import hmac
 import re
 import secrets
+from collections.abc import Callable
 from hashlib import sha256
 
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.workers import check_id
 from windlass.model.access import Token
 from windlass.model.errors import BadRequest, Denied, NotFound, Unauthorized
+from windlass.model.rows import Row
 from windlass.ports.store import Cond
 from windlass.server.sessions import Sessions, is_session
 
@@ -132,8 +134,10 @@ class Auth:
         expires_in_s: int | None,
         fingerprint: str = "",
         workers: str = "",
+        noted: Callable[[Token], Row] | None = None,
     ) -> tuple[Token, str]:
-        """Make a token; its text is shown this once. One for a certificate has no text."""
+        """Make a token; its text is shown this once. One for a certificate has no text. What is
+        `noted` of it is in the same commit."""
         if role not in ROLES:
             raise BadRequest(f'no role "{role}"; there are {", ".join(ROLES)}')
         if not name:
@@ -155,16 +159,16 @@ class Auth:
             created_at=now,
             expires_at=now + expires_in_s * 1000 if expires_in_s else None,
         )
-        await self._engine.write(token)
+        await self._engine.write(token, *([noted(token)] if noted is not None else ()))
         return token, text
 
-    async def revoke(self, token_id: str) -> None:
+    async def revoke(self, token_id: str, *along: Row) -> None:
         async with self._engine.store.session() as session:
             rows = await session.rows(Token, [token_id])
         if not rows:
             raise NotFound(f'no token "{token_id}"')
         gone = replace(rows[0], revoked_at=self._engine.store.now())
-        await self._engine.write(changed=(gone,))
+        await self._engine.write(*along, changed=(gone,))
         self._known.pop(gone.hash, None)
 
 

@@ -15,7 +15,7 @@ from windlass.protocol.api import (
     TokenView,
 )
 from windlass.server.api.flows import engine_of
-from windlass.server.audit import note
+from windlass.server.audit import line
 from windlass.server.auth import ROLES, auth_of
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_page
@@ -26,9 +26,15 @@ async def create_token(request: Request) -> Response:
     """Make a token; its text is shown this once."""
     body = await read_json(request, TokenBody)
     token, text = await auth_of(request).create(
-        body.name, body.role, body.expires_in_s, body.fingerprint, body.workers
+        body.name,
+        body.role,
+        body.expires_in_s,
+        body.fingerprint,
+        body.workers,
+        noted=lambda token: line(
+            request, "token.create", "token", token.id, name=token.name, role=token.role
+        ),
     )
-    await note(request, "token.create", "token", token.id, name=token.name, role=token.role)
     return reply(TokenMadeView(id=token.id, token=text), 201)
 
 
@@ -52,8 +58,8 @@ async def list_tokens(request: Request) -> Response:
 
 async def revoke_token(request: Request) -> Response:
     """Make a token useless."""
-    await auth_of(request).revoke(request.path_params["id"])
-    await note(request, "token.revoke", "token", request.path_params["id"])
+    token_id = request.path_params["id"]
+    await auth_of(request).revoke(token_id, line(request, "token.revoke", "token", token_id))
     return reply(OkView())
 
 
