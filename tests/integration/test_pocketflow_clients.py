@@ -14,8 +14,10 @@ import pytest
 
 from tests.integration.conftest import TOKEN
 from tests.integration.test_pocketflow import Pocket, complete, poll, queue_flow
+from windlass.server.compat.pocketflow.definitions import branch_service
 from windlass.testing.processes import ServerProcess, started
 
+Json = dict[str, Any]
 LEASE_S = 1.0
 ORIGIN = "http://ui.internal"
 
@@ -170,6 +172,41 @@ def test_prep_json_says_what_each_kind_of_node_read(pocket: Pocket) -> None:
         ("sub", "x", {"input_key": "k", "sub": "x"}),
         ("a", "", {"approval_key": "$params.ok"}),
     ]
+
+
+def test_a_parallel_branch_goes_by_the_service_it_calls(pocket: Pocket) -> None:
+    """The spec: branch runs have sub_status `branch_complete` and branch_id = service."""
+    calls = [
+        {"exec_type": "local_func", "func": "mul", "params": {"mul": 2}},
+        {"exec_type": "local_func", "func": "log_result"},
+    ]
+    node = {"kind": "parallel", "prep": {"input_key": "$params.val"}, "parallel_execs": calls}
+    task_id = pocket.task(
+        pocket.flow({"start": "p", "nodes": {"p": node}, "edges": []}), {"val": 2}
+    )
+    pocket.until(task_id, "completed")
+    told = [
+        (run["node_key"], run["sub_status"], run["branch_id"]) for run in node_runs(pocket, task_id)
+    ]
+    assert sorted(told) == [
+        ("p", "", ""),
+        ("p", "branch_complete", "log_result"),
+        ("p", "branch_complete", "mul"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("node", "names"),
+    [
+        ({"parallel_execs": [{"service": "a"}, {"Func": "b"}, {}]}, ["a", "b", "2"]),
+        ({"service": "s", "parallel_execs": [{"params": {}}, {"service": "a"}]}, ["s", "a"]),
+        ({"parallel_services": ["a", "b"]}, ["a", "b"]),
+        ({"params": {"services": ["a", 5]}}, ["a", "1"]),
+        ({}, ["0"]),
+    ],
+)
+def test_branches_are_named_however_they_are_written(node: Json, names: list[str]) -> None:
+    assert [branch_service(node, index) for index in range(len(names))] == names
 
 
 def test_a_waits_time_out_says_timeout(pocket: Pocket) -> None:

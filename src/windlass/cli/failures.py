@@ -2,8 +2,7 @@
 
 import traceback
 
-import click
-
+from windlass.cli.printing import print_line, print_text
 from windlass.client import RunEnded, WaitTimeout
 from windlass.client.errors import Unreachable
 from windlass.client.problems import ServerError
@@ -32,18 +31,18 @@ LISTS = {
 def report(error: Exception) -> int:
     """Print an error to stderr; the exit code it stands for."""
     if not isinstance(error, WindlassError | OSError | ValueError):
-        traceback.print_exception(error)
-        click.echo("error: this is a fault of windlass; please report the lines above", err=True)
+        print_text("".join(traceback.format_exception(error)).rstrip(), err=True)
+        print_line("error: this is a fault of windlass; please report the lines above", err=True)
         return INTERNAL
     if isinstance(error, DefinitionError):
-        click.echo(f"error: the definition has {len(error.problems)} problem(s)", err=True)
+        print_line(f"error: the definition has {len(error.problems)} problem(s)", err=True)
         for problem in error.problems:
-            click.echo(f"  {problem}", err=True)
+            print_text(f"  {problem}", err=True, indent="    ")
     else:
-        click.echo(f"error: {error}", err=True)
+        print_text(f"error: {error}", err=True, indent="  ")
     hint = hint_for(error)
     if hint:
-        click.echo(f"  → {hint}", err=True)
+        print_line(f"  → {hint}", err=True)
     return code_for(error)
 
 

@@ -10,6 +10,7 @@ from windlass.authoring import Flow
 from windlass.cli import output
 from windlass.cli.api import first, json_option, limit_option, wide_option, with_client
 from windlass.cli.params import flow_version
+from windlass.cli.printing import print_line
 from windlass.cli.views import FLOW_FIELDS, flow_columns
 from windlass.client import Client
 from windlass.client.calls import is_workflow
@@ -45,7 +46,7 @@ def push(
     if as_json:
         output.show_json(done)
         return
-    click.echo(f"{done.flow}\t{done.version}" if not output.is_terminal() else _pushed(done))
+    print_line(f"{done.flow}\t{done.version}" if not output.is_terminal() else _pushed(done))
 
 
 def _pushed(done: Any) -> str:
@@ -63,7 +64,7 @@ def validate(client: Client, source: str, as_json: bool) -> None:
         output.show_json(done)
         return
     params = f", parameters {', '.join(done.params)}" if done.params else ""
-    click.echo(f"✓ {done.nodes} nodes{params}", err=True)
+    print_line(f"✓ {done.nodes} nodes{params}", err=True)
 
 
 @flow.command("ls")
@@ -97,7 +98,7 @@ def show(client: Client, name: str, version: int | None, as_json: bool) -> None:
         raise BadRequest(f'flow "{name}" has no versions; publish one with `windlass flow push`')
     found = client.version(name, number)
     if not as_json:
-        click.echo(f"{found.flow}@{found.version}  {found.status}", err=True)
+        print_line(f"{found.flow}@{found.version}  {found.status}", err=True)
     output.show_json(found if as_json else found.definition)
 
 

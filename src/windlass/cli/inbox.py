@@ -12,6 +12,7 @@ from windlass.cli.api import (
     with_client,
 )
 from windlass.cli.params import read_value
+from windlass.cli.printing import print_line
 from windlass.cli.views import CHECKPOINT_FIELDS, checkpoint_columns
 from windlass.client import Client
 
@@ -101,4 +102,4 @@ def answer(client: Client, checkpoint: str, value: str, note: str) -> None:
 def _answer(client: Client, checkpoint: str, value: object, note: str) -> None:
     found = checkpoint_id(client, checkpoint)
     client.answer(found, value, note=note)
-    click.echo(f"answered {found}", err=True)
+    print_line(f"answered {found}", err=True)

@@ -5,6 +5,7 @@ import click
 from windlass import __version__
 from windlass.cli import output
 from windlass.cli.api import json_option, with_client
+from windlass.cli.printing import print_line
 from windlass.client import Client
 
 
@@ -17,10 +18,10 @@ def info(client: Client, as_json: bool) -> None:
     if as_json:
         output.show_json({"url": client.url, "client": __version__, "server": found})
         return
-    click.echo(f"url      {client.url}")
-    click.echo(f"client   {__version__}")
-    click.echo(f"server   {found.version}")
-    click.echo(f"store    {found.store}")
-    click.echo(f"blobs    {found.blobs}")
-    click.echo(f"lease    {found.lease_s:g} s")
-    click.echo(f"tokens   {'needed' if found.auth else 'not needed'}")
+    print_line(f"url      {client.url}")
+    print_line(f"client   {__version__}")
+    print_line(f"server   {found.version}")
+    print_line(f"store    {found.store}")
+    print_line(f"blobs    {found.blobs}")
+    print_line(f"lease    {found.lease_s:g} s")
+    print_line(f"tokens   {'needed' if found.auth else 'not needed'}")

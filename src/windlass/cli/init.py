@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from windlass.cli.printing import print_line, print_text
 from windlass.cli.starter import FILES
 
 
@@ -22,8 +23,8 @@ def init(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in FILES.items():
         (folder / name).write_text(text, encoding="utf-8")
-        click.echo(str(folder / name))
-    click.echo(next_steps(folder), err=True)
+        print_line(str(folder / name))
+    print_text(next_steps(folder), err=True)
 
 
 def next_steps(folder: Path) -> str:

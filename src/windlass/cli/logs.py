@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-import click
-
 from windlass.cli import output
+from windlass.cli.printing import print_line
 from windlass.cli.texts import place_of, state_text
 from windlass.client import Run
 from windlass.client.shapes import AttemptInfo
@@ -22,12 +21,12 @@ def show_logs(handle: Run, task: str | None, *, as_json: bool) -> None:
     telling = [item for item in found if item.log or item.state not in GOOD]
     for item in telling:
         if output.is_terminal():
-            click.echo(f"{state_text(item.state)}  {place_of(item.id)}  {item.worker_id}")
-        for line in text_of(item).splitlines():
-            click.echo(f"  {line}" if output.is_terminal() else f"{item.id}\t{line}")
+            print_line(f"{state_text(item.state)}  {place_of(item.id)}  {item.worker_id}")
+        for line in text_of(item).split("\n"):
+            print_line(f"  {line}" if output.is_terminal() else f"{item.id}\t{line}")
     if not telling:
         which = "no such attempts" if not found else "its attempts logged nothing"
-        click.echo(which, err=True)
+        print_line(which, err=True)
 
 
 def text_of(attempt: AttemptInfo) -> str:

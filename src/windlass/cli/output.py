@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import click
 import msgspec
 
+from windlass.cli.printing import print_json, print_line
 from windlass.cli.tables import Column, draw
 from windlass.cli.texts import ago, state_text
 
@@ -21,7 +21,7 @@ def show_json(value: object) -> None:
     encoded = msgspec.json.encode(value)
     if is_terminal():
         encoded = msgspec.json.format(encoded, indent=2)
-    click.echo(encoded.decode())
+    print_json(encoded.decode())
 
 
 def show_rows(
@@ -41,18 +41,18 @@ def show_rows(
         show_json(items)
     elif not items:
         if empty:
-            click.echo(empty, err=True)
+            print_line(empty, err=True)
     elif is_terminal():
         draw(items, columns, wide=wide)
     else:
         for item in items:
-            click.echo("\t".join(plain(field, getattr(item, field)) for field in fields))
+            print_line("\t".join(plain(field, getattr(item, field)) for field in fields))
 
 
 def say_more(next_page: str | int | None, limit: int) -> None:
     """Say that a list was cut, rather than let it look whole."""
     if next_page is not None:
-        click.echo(f"there are more; raise --limit above {limit} or narrow the list", err=True)
+        print_line(f"there are more; raise --limit above {limit} or narrow the list", err=True)
 
 
 def show_fields(item: object, fields: Sequence[str], *, as_json: bool) -> None:
@@ -65,7 +65,7 @@ def show_fields(item: object, fields: Sequence[str], *, as_json: bool) -> None:
         value = getattr(item, field)
         if value not in (None, "", {}, [], 0):
             shown = human(field, value) if is_terminal() else plain(field, value)
-            click.echo(f"{field.ljust(width)}  {shown}" if is_terminal() else f"{field}\t{shown}")
+            print_line(f"{field.ljust(width)}  {shown}" if is_terminal() else f"{field}\t{shown}")
 
 
 def human(field: str, value: Any) -> str:

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +14,7 @@ from windlass.cli.api import json_option
 from windlass.cli.packing import pack
 from windlass.cli.pkg_repository import VERBS
 from windlass.cli.pkg_starter import files
+from windlass.cli.printing import print_line, print_text
 from windlass.model.errors import BadRequest, DefinitionError
 from windlass.protocol.packages import signature as signatures
 from windlass.protocol.packages.archive import SUFFIX, Contents, inspect
@@ -50,8 +50,8 @@ def new(name: str, folder: str | None) -> None:
         target = home / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-        click.echo(str(target))
-    click.echo(f"try it: windlass pkg try {home} {name}.greet", err=True)
+        print_line(str(target))
+    print_line(f"try it: windlass pkg try {home} {name}.greet", err=True)
 
 
 @pkg.command()
@@ -73,8 +73,8 @@ def build(folder: Path, target: Path | None, as_json: bool) -> None:
     if as_json:
         output.show_json(found)
         return
-    click.echo(f"{found['sha256']}  {path}")
-    click.echo(f"{manifest.name}@{manifest.version}, {len(manifest.nodes)} nodes", err=True)
+    print_line(f"{found['sha256']}  {path}")
+    print_line(f"{manifest.name}@{manifest.version}, {len(manifest.nodes)} nodes", err=True)
 
 
 @pkg.command()
@@ -88,8 +88,8 @@ def keygen(target: Path) -> None:
         raise click.UsageError(f"{target} is there already; name another file") from error
     with os.fdopen(number, "w") as file:
         file.write(private)
-    click.echo(signatures.public_key(private))
-    click.echo(f"keep {target} secret; workers that trust the line above take its work", err=True)
+    print_line(signatures.public_key(private))
+    print_line(f"keep {target} secret; workers that trust the line above take its work", err=True)
 
 
 @pkg.command()
@@ -105,8 +105,8 @@ def sign(file: Path, key_file: Path, signed_by: str, target: Path | None) -> Non
     path = target or file
     path.write_bytes(signed)
     key = signatures.key_id(signatures.public_key(private))
-    click.echo(f"{sha256(signed)}  {path}")
-    click.echo(f"signed with the key {key}", err=True)
+    print_line(f"{sha256(signed)}  {path}")
+    print_line(f"signed with the key {key}", err=True)
 
 
 @pkg.command()
@@ -122,7 +122,7 @@ def verify(file: Path, keys: tuple[str, ...], as_json: bool) -> None:
         found = {"sha256": sha256(data), "digest": contents.digest}
         output.show_json({**found, "status": verdict.status, "reason": verdict.reason})
     else:
-        click.echo(f"{verdict.status}: {verdict.reason}")
+        print_line(f"{verdict.status}: {verdict.reason}")
     if not verdict.allowed:
         raise click.exceptions.Exit(4)
 
@@ -164,10 +164,10 @@ def try_one(
     )
     output.show_json(outcome if as_json else outcome.result)
     if outcome.error is not None:
-        click.echo(f"{outcome.status}: {outcome.error.message}", err=True)
+        print_text(f"{outcome.status}: {outcome.error.message}", err=True, indent="  ")
         trace = (outcome.error.details or {}).get("traceback")
         if trace:
-            click.echo(str(trace), err=True)
+            print_text(str(trace), err=True)
     if outcome.status not in ("SUCCEEDED", "SKIPPED"):
         raise click.exceptions.Exit(1)
 
@@ -183,9 +183,9 @@ def packed(folder: Path) -> tuple[Manifest, bytes]:
 
 
 def _listed(place: Path, error: DefinitionError) -> click.exceptions.Exit:
-    click.echo(f"error: {place} has {len(error.problems)} problem(s)", err=True)
+    print_line(f"error: {place} has {len(error.problems)} problem(s)", err=True)
     for problem in error.problems:
-        click.echo(f"  {problem}", err=True)
+        print_text(f"  {problem}", err=True, indent="    ")
     return click.exceptions.Exit(2)
 
 
@@ -219,7 +219,6 @@ def _tell(body: dict[str, Any]) -> None:
     if body.get("progress") is not None:
         head = f"{body['progress']:.0%} {head}".strip()
     if head:
-        click.echo(f"… {head}", err=True)
+        print_line(f"… {head}", err=True)
     for chunk in body.get("chunks") or ():
-        text = str(chunk.get("text", ""))
-        sys.stderr.write(text if text.endswith("\n") else f"{text}\n")
+        print_text(str(chunk.get("text", "")).removesuffix("\n"), err=True)

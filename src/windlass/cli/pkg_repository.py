@@ -6,6 +6,7 @@ import click
 
 from windlass.cli import output
 from windlass.cli.api import first, json_option, limit_option, wide_option, with_client
+from windlass.cli.printing import print_line
 from windlass.cli.tables import Column
 from windlass.client import Client
 from windlass.client.shapes import PackageInfo, WorkerInfo
@@ -24,8 +25,8 @@ def publish(client: Client, file: Path, as_json: bool) -> None:
     if as_json:
         output.show_json(made)
         return
-    click.echo(f"{made.name}@{made.version}")
-    click.echo(f"sha256 {made.archive_sha256}", err=True)
+    print_line(f"{made.name}@{made.version}")
+    print_line(f"sha256 {made.archive_sha256}", err=True)
 
 
 @click.command("ls")
@@ -62,7 +63,7 @@ def install(client: Client, name: str, version: str, worker_ids: tuple[str, ...]
     found = client.package(name, version)
     for worker in chosen(client, worker_ids):
         client.command(worker.id, "pkg.install", name=name, version=found.version)
-        click.echo(f"{worker.id} is to install {name}@{found.version}")
+        print_line(f"{worker.id} is to install {name}@{found.version}")
 
 
 @click.command()
@@ -81,7 +82,7 @@ def uninstall(client: Client, name: str, version: str, worker_ids: tuple[str, ..
 def remove(client: Client, having: list[WorkerInfo], name: str, version: str) -> None:
     for worker in having:
         client.command(worker.id, "pkg.uninstall", name=name, version=version)
-        click.echo(f"{worker.id} is to remove {name}@{version}")
+        print_line(f"{worker.id} is to remove {name}@{version}")
 
 
 @click.command()
@@ -97,9 +98,9 @@ def rollback(client: Client, name: str, version: str) -> None:
     package = client.package(name, version)
     before = version_before(client, package)
     client.set_package_status(name, package.version, "yanked")
-    click.echo(f"yanked {name}@{package.version}")
+    print_line(f"yanked {name}@{package.version}")
     client.set_package_tag(name, "latest", before)
-    click.echo(f"latest is {name}@{before}")
+    print_line(f"latest is {name}@{before}")
     target = f"{name}@{package.version}"
     remove(client, [w for w in chosen(client, ()) if target in w.services], name, package.version)
 

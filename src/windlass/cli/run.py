@@ -15,6 +15,7 @@ from windlass.cli.api import (
 )
 from windlass.cli.logs import show_logs
 from windlass.cli.params import flow_version, read_params, read_tags, read_value
+from windlass.cli.printing import print_line
 from windlass.cli.progress import in_order, outline
 from windlass.cli.start_help import StartCommand
 from windlass.cli.texts import SHORT_ID, place_of
@@ -86,17 +87,17 @@ def start(
         priority=priority,
     )
     if not watch and not wait:
-        output.show_json(handle.info) if as_json else click.echo(handle.id)
+        output.show_json(handle.info) if as_json else print_line(handle.id)
         if handle.info.created is False:
-            click.echo("this key has started it before; nothing new was started", err=True)
-        click.echo(f"follow it: windlass run watch {handle.id}", err=True)
+            print_line("this key has started it before; nothing new was started", err=True)
+        print_line(f"follow it: windlass run watch {handle.id}", err=True)
         return
-    click.echo(f"{handle.id}  {page_url(client, handle.id)}", err=True)
+    print_line(f"{handle.id}  {page_url(client, handle.id)}", err=True)
     if watch:
         ended = watch_run(client, handle.id, as_json=as_json)
     else:
         ended = handle.wait(wait_s)
-        output.show_json(ended) if as_json else click.echo(f"{ended.id}\t{ended.outcome}")
+        output.show_json(ended) if as_json else print_line(f"{ended.id}\t{ended.outcome}")
     ctx.exit(outcome_code(ended))
 
 
@@ -124,7 +125,7 @@ def show(client: Client, run_ref: str, as_json: bool) -> None:
     found = client.perform(get_run(run_id(client, run_ref)))
     output.show_fields(found, SHOWN, as_json=as_json)
     if found.with_failures and not as_json:
-        click.echo("it succeeded with failures: steps failed and it went on", err=True)
+        print_line("it succeeded with failures: steps failed and it went on", err=True)
 
 
 @run.command()
@@ -159,7 +160,7 @@ def tasks(client: Client, run_ref: str, state: str, limit: int, wide: bool, as_j
     output.show_rows(items, task_columns(), TASK_FIELDS, as_json=as_json, wide=wide, empty=hint)
     if left_out:
         hint = f"--state failed shows those that failed, --limit above {limit} all"
-        click.echo(f"the items of fan-outs are left out; {hint}", err=True)
+        print_line(f"the items of fan-outs are left out; {hint}", err=True)
     else:
         output.say_more(found.next, limit)
 
@@ -193,7 +194,7 @@ def cancel(
     for ref in run_refs:
         handle = client.run(run_id(client, ref))
         handle.cancel(reason)
-        click.echo(f"cancelling {handle.id}", err=True)
+        print_line(f"cancelling {handle.id}", err=True)
 
 
 @run.command("rm")
@@ -204,7 +205,7 @@ def delete(client: Client, run_refs: tuple[str, ...]) -> None:
     for ref in run_refs:
         handle = client.run(run_id(client, ref))
         handle.delete()
-        click.echo(f"deleted {handle.id}", err=True)
+        print_line(f"deleted {handle.id}", err=True)
 
 
 @run.command()
@@ -251,11 +252,11 @@ def _show_redone(handle: Run, done: Redone, *, dry_run: bool, as_json: bool) -> 
         output.show_json(done)
     else:
         for redone in done.redone:
-            click.echo(place_of(redone) if output.is_terminal() else redone)
+            print_line(place_of(redone) if output.is_terminal() else redone)
     if dry_run:
-        click.echo("a dry run: nothing was changed", err=True)
+        print_line("a dry run: nothing was changed", err=True)
     else:
-        click.echo(f"follow it: windlass run watch {handle.id[:SHORT_ID]}", err=True)
+        print_line(f"follow it: windlass run watch {handle.id[:SHORT_ID]}", err=True)
 
 
 @run.command()
@@ -265,8 +266,8 @@ def _show_redone(handle: Run, done: Redone, *, dry_run: bool, as_json: bool) -> 
 def rerun(client: Client, run_ref: str, as_json: bool) -> None:
     """Start a new run with the same flow version and input."""
     fresh = client.run(run_id(client, run_ref)).rerun()
-    output.show_json(fresh.info) if as_json else click.echo(fresh.id)
-    click.echo(f"follow it: windlass run watch {fresh.id}", err=True)
+    output.show_json(fresh.info) if as_json else print_line(fresh.id)
+    print_line(f"follow it: windlass run watch {fresh.id}", err=True)
 
 
 @run.command()
@@ -290,7 +291,7 @@ def signal(client: Client, run_ref: str, key: str, value: str, text: bool) -> No
     """Give a waiting run a VALUE (JSON, or @file; true if left out) under KEY."""
     handle = client.run(run_id(client, run_ref))
     handle.signal(key, value if text else read_value(value))
-    click.echo(f"signalled {handle.id}: {key}", err=True)
+    print_line(f"signalled {handle.id}: {key}", err=True)
 
 
 @click.command()
@@ -300,4 +301,4 @@ def signal(client: Client, run_ref: str, key: str, value: str, text: bool) -> No
 def why(client: Client, run_ref: str, as_json: bool) -> None:
     """Say in one line what RUN waits for, who holds it and until when."""
     found = client.run(run_id(client, run_ref)).why()
-    output.show_json(found) if as_json else click.echo(found.line)
+    output.show_json(found) if as_json else print_line(found.line)

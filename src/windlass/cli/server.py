@@ -1,5 +1,6 @@
 """`windlass dev`, `server`, `db` and `bench`: options in, the wiring does the rest."""
 
+import ipaddress
 import sys
 from pathlib import Path
 
@@ -113,6 +114,11 @@ def dev(
     help="How often a minute somebody may sign in in vain, by user and address.",
 )
 @setting(
+    "--trusted-proxy",
+    multiple=True,
+    help="Address or network of a proxy whose X-Forwarded-For and -Proto count; repeatable.",
+)
+@setting(
     "--connections-max",
     type=click.IntRange(min=16),
     default=4096,
@@ -169,6 +175,13 @@ def dev(
     show_default=True,
     help="Seconds after which a PocketFlow call that no push worker is there for fails.",
 )
+@setting(
+    "--worker-kept-days",
+    type=click.FloatRange(min=0.01),
+    default=30.0,
+    show_default=True,
+    help="Days for which workers nobody has heard of are remembered.",
+)
 @quiet_option
 def server(
     host: str,
@@ -179,6 +192,7 @@ def server(
     no_auth: bool,
     session_s: float,
     login_tries: int,
+    trusted_proxy: tuple[str, ...],
     connections_max: int,
     head_s: float,
     lease_s: float,
@@ -197,6 +211,7 @@ def server(
     cors_origin: tuple[str, ...],
     url_tokens: bool,
     no_worker_s: float,
+    worker_kept_days: float,
     quiet: bool,
 ) -> None:
     """Run a server. It needs tokens: --admin-token, then `windlass token create`."""
@@ -213,6 +228,7 @@ def server(
         no_auth=no_auth,
         session_s=session_s,
         login_tries=login_tries,
+        trusted_proxies=read_networks(trusted_proxy),
         connections_max=connections_max,
         head_s=head_s,
         lease_s=lease_s,
@@ -231,6 +247,7 @@ def server(
         cors_origins=tuple(item for given in cors_origin for item in given.split(",") if item),
         url_tokens=url_tokens,
         no_worker_s=no_worker_s,
+        worker_kept_days=worker_kept_days,
         example=False,
         quiet=quiet,
     )
@@ -243,6 +260,17 @@ def read_roles(given: str) -> frozenset[str]:
     if unknown or not roles:
         raise click.UsageError(f"--role is api, control, or api,control; not {given!r}")
     return roles
+
+
+def read_networks(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Addresses and networks; a name could be anybody's tomorrow."""
+    items = tuple(item.strip() for text in given for item in text.split(",") if item.strip())
+    for item in items:
+        try:
+            ipaddress.ip_network(item)
+        except ValueError as error:
+            raise click.UsageError(f"--trusted-proxy {item!r}: {error}") from error
+    return items
 
 
 @click.group()

@@ -9,6 +9,7 @@ from windlass.client import Client
 from windlass.client.shapes import VersionInfo
 from windlass.model.errors import WindlassError
 from windlass.model.values import is_list, is_object
+from windlass.model.visible import visible
 
 _KEY = "windlass.start"
 _HELP = frozenset({"-h", "--help"})
@@ -30,8 +31,8 @@ class StartCommand(click.Command):
         if given.get("flow"):
             named = ("flow", "server", "token", "tls_ca", "tenant")
             rows = _rows(*(given.get(name) or "" for name in named))
-            with formatter.section(f"Parameters of {given['flow']}"):
-                formatter.write_dl(rows)
+            with formatter.section(f"Parameters of {visible(given['flow'])}"):
+                formatter.write_dl([(visible(name), visible(about)) for name, about in rows])
 
 
 def _rows(flow: str, server: str, token: str, tls_ca: str, tenant: str) -> list[tuple[str, str]]:

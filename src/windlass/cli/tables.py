@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from windlass.model.visible import visible
+
 GAP = 2
 BENT_MIN = 16
 """A column shorter than this says nothing any more, and is left out instead."""
@@ -76,7 +78,7 @@ def _measured(items: Sequence[object], column: Column, *, wide: bool) -> Laid:
     from rich.cells import cell_len
 
     text = column.full if wide and column.full is not None else column.text
-    cells = [text(item) for item in items]
+    cells = [visible(text(item)) for item in items]
     return Laid(column, cells, max(map(cell_len, [column.title, *cells])))
 
 

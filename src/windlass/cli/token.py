@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from windlass.cli import output
 from windlass.cli.api import json_option, wide_option, with_client
+from windlass.cli.printing import print_line
 from windlass.cli.views import TOKEN_FIELDS, token_columns
 from windlass.client import Client
 from windlass.client.durations import seconds
@@ -57,10 +58,10 @@ def create(
         output.show_json(_whole(client, made, name, role))
         return
     if fingerprint:
-        click.echo(f"the certificate is known as {made.id}, which revokes it", err=True)
+        print_line(f"the certificate is known as {made.id}, which revokes it", err=True)
         return
-    click.echo(made.token)
-    click.echo(f"keep it: it is not shown again; revoke it by its id {made.id}", err=True)
+    print_line(made.token)
+    print_line(f"keep it: it is not shown again; revoke it by its id {made.id}", err=True)
 
 
 def _whole(client: Client, made: TokenInfo, name: str, role: str) -> TokenInfo:
@@ -86,4 +87,4 @@ def list_tokens(client: Client, wide: bool, as_json: bool) -> None:
 def revoke(client: Client, token_id: str) -> None:
     """Revoke a token; it stops working at once."""
     client.revoke_token(token_id)
-    click.echo(f"revoked {token_id}", err=True)
+    print_line(f"revoked {token_id}", err=True)

@@ -6,6 +6,7 @@ import click
 
 from windlass.cli import output
 from windlass.cli.api import first, json_option, limit_option, wide_option, with_client
+from windlass.cli.printing import print_line
 from windlass.cli.views import USER_FIELDS, user_columns
 from windlass.client import Client
 from windlass.client.shapes import Page
@@ -86,7 +87,7 @@ def list_users(client: Client, query: str, limit: int, wide: bool, as_json: bool
 def passwd(client: Client, name: str, password_stdin: bool) -> None:
     """Give a user another password; their sessions end."""
     client.set_password(name, read_password(from_stdin=password_stdin))
-    click.echo(f"{name} has a new password", err=True)
+    print_line(f"{name} has a new password", err=True)
 
 
 @user.command()
@@ -95,7 +96,7 @@ def passwd(client: Client, name: str, password_stdin: bool) -> None:
 def disable(client: Client, name: str) -> None:
     """Keep a user out; their sessions end within seconds."""
     client.set_active(name, False)
-    click.echo(f"{name} is disabled", err=True)
+    print_line(f"{name} is disabled", err=True)
 
 
 @user.command()
@@ -104,4 +105,4 @@ def disable(client: Client, name: str) -> None:
 def enable(client: Client, name: str) -> None:
     """Let a user in again."""
     client.set_active(name, True)
-    click.echo(f"{name} is enabled", err=True)
+    print_line(f"{name} is enabled", err=True)

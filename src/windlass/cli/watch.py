@@ -5,16 +5,17 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import click
 import msgspec
 
 from windlass.cli import output
+from windlass.cli.printing import print_json, print_line, print_text
 from windlass.cli.progress import Snapshot, lines_of, look
 from windlass.cli.texts import SHORT_ID, state_text, style_of, took
 from windlass.client import Client
 from windlass.client.calls import get_run, why
 from windlass.client.shapes import EventInfo, RunInfo
 from windlass.model.errors import Unavailable
+from windlass.model.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -35,7 +36,7 @@ def watch_run(client: Client, run: str, *, as_json: bool) -> RunInfo:
             for event in client.events(run):
                 _line(event, as_json=as_json)
     except KeyboardInterrupt:
-        click.echo(f"\nit goes on; follow it again: windlass run watch {run}", err=True)
+        print_text(f"\nit goes on; follow it again: windlass run watch {run}", err=True)
         raise
     ended = client.perform(get_run(run))
     if not as_json:
@@ -49,24 +50,24 @@ def outcome_code(run: RunInfo) -> int:
 
 def _verdict(run: RunInfo) -> None:
     span = took(run.created_at, run.finished_at)
-    click.echo(f"{state_text(run.outcome)} in {span}  {run.id}", err=True)
+    print_line(f"{state_text(run.outcome)} in {span}  {run.id}", err=True)
     short = run.id[:SHORT_ID]
     if run.error is not None:
         where = f"{run.error.node}: " if run.error.node else ""
-        click.echo(f"  {where}{run.error.message}", err=True)
-        click.echo(f"  → windlass run logs {short}, then windlass run retry {short}", err=True)
+        print_line(f"  {where}{run.error.message}", err=True)
+        print_line(f"  → windlass run logs {short}, then windlass run retry {short}", err=True)
     elif run.with_failures:
-        click.echo(f"  → windlass run tasks {short} --state failed", err=True)
+        print_line(f"  → windlass run tasks {short} --state failed", err=True)
     elif run.state == "succeeded" and output.is_terminal():
-        click.echo(f"  → windlass run show {short}", err=True)
+        print_line(f"  → windlass run show {short}", err=True)
 
 
 def _line(event: EventInfo, *, as_json: bool) -> None:
     if as_json:
-        click.echo(msgspec.json.encode(event).decode())
+        print_json(msgspec.json.encode(event).decode())
         return
     at = datetime.fromtimestamp(event.at / 1000, UTC).isoformat(timespec="milliseconds")
-    click.echo(f"{event.seq}\t{at}\t{event.type}\t{event.task_id or ''}")
+    print_line(f"{event.seq}\t{at}\t{event.type}\t{event.task_id or ''}")
 
 
 class _Follower:
@@ -145,9 +146,10 @@ def _screen(snapshot: Snapshot) -> "Group":
     table.add_column(no_wrap=True, justify="right")
     table.add_column(overflow="fold")
     for line in lines_of(snapshot):
-        name = Text.assemble((f"{line.icon} ", style_of(line.state)), line.name)
-        table.add_row(name, line.progress, line.took, Text(line.note))
-    below = Text(snapshot.why, style="dim")
+        name = Text.assemble((f"{line.icon} ", style_of(line.state)), visible(line.name))
+        note = Text("\n".join(visible_lines(line.note)))
+        table.add_row(name, line.progress, line.took, note)
+    below = Text(visible(snapshot.why), style="dim")
     if snapshot.stale:
         below = Text("the server does not answer; trying again", style="yellow")
     return Group(table, below) if below else Group(table)

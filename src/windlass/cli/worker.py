@@ -139,7 +139,7 @@ def start(
     from windlass.worker.settings import WorkerSettings, default_id, listen_url, server_url
     from windlass.worker.targets import load_worker
 
-    log_to_stderr(verbose=verbose)
+    log_for_people(verbose=verbose)
     names = tuple(name.strip() for name in services.split(",") if name.strip())
     name = worker_id or default_id()
     link = None
@@ -210,11 +210,10 @@ def list_workers(client: Client, limit: int, wide: bool, as_json: bool) -> None:
     output.say_more(found.next, limit)
 
 
-def log_to_stderr(*, verbose: bool) -> None:
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.INFO,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+def log_for_people(*, verbose: bool) -> None:
+    from windlass.wiring.log_format import log_to_stderr
+
+    level = logging.DEBUG if verbose else logging.INFO
+    log_to_stderr(level, "%(asctime)s %(levelname)s %(name)s: %(message)s")
     for chatty in ("httpx", "httpcore", "uvicorn"):
         logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -16,7 +16,7 @@ from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, StaleLease
 from windlass.model.rows import Failure, Json, Row
 from windlass.model.tenants import ALL
-from windlass.model.values import readable
+from windlass.model.values import readable, storable
 
 _LOG_CHARS_MAX = 1_000_000
 _MESSAGE_CHARS_MAX = 100_000
@@ -105,7 +105,7 @@ class Attempts:
         attempt for good, and is then refused: the next time it would be no different."""
         try:
             text = readable(output, "the result")
-            event = AttemptSucceeded(attempt_id, text, storable(log), skipped, metadata)
+            event = AttemptSucceeded(attempt_id, text, bounded(log), skipped, metadata)
             answer: str = await self._engine.submit(event, *along)
         except BadRequest as error:
             await self.failed(attempt_id, Failure("fatal", str(error)), log)
@@ -120,10 +120,10 @@ class Attempts:
         *,
         along: Sequence[Row] = (),
     ) -> str:
-        message = whole(failure.message[:_MESSAGE_CHARS_MAX])
+        message = storable(failure.message[:_MESSAGE_CHARS_MAX])
         if message != failure.message:
             failure = msgspec.structs.replace(failure, message=message)
-        event = AttemptFailed(attempt_id, failure, storable(log))
+        event = AttemptFailed(attempt_id, failure, bounded(log))
         answer: str = await self._engine.submit(event, *along)
         return answer
 
@@ -144,14 +144,9 @@ class Attempts:
             raise StaleLease(f"the token does not belong to attempt {attempt_id}")
 
 
-def storable(log: str | None) -> str | None:
-    """A log without NUL, which a database cannot keep, and not without end."""
-    return None if log is None else whole(log[:_LOG_CHARS_MAX].replace("\0", "\ufffd"))
-
-
-def whole(text: str) -> str:
-    """A text without halves of characters, as Python makes of bytes that are none."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
+def bounded(log: str | None) -> str | None:
+    """A log that can be kept, and is not without end."""
+    return None if log is None else storable(log[:_LOG_CHARS_MAX])
 
 
 class WaitingDemand:

@@ -8,7 +8,7 @@ import msgspec
 
 from windlass.dialects.workflow import Found
 from windlass.engine.engine import Engine
-from windlass.engine.workers import services_of
+from windlass.engine.workers import is_there, services_of
 from windlass.model.packages import Manifest, PackageVersion
 from windlass.model.rows import Worker
 from windlass.model.values import is_list, is_object
@@ -23,19 +23,30 @@ class Catalog:
 
     def __init__(self) -> None:
         self._found: defaultdict[str, dict[str, Found]] = defaultdict(dict)
+        self._there: defaultdict[str, set[str]] = defaultdict(set)
+        """Versions that can be had now: published, or on a worker that is there."""
 
-    def add(self, name: str, version: str, manifest: dict[str, Any] | None) -> None:
+    def add(
+        self, name: str, version: str, manifest: dict[str, Any] | None, *, there: bool = True
+    ) -> None:
+        if there:
+            self._there[name].add(version)
         known = self._found[name].get(version)
         if known is None or known.manifest is None:
             self._found[name][version] = Found(version, manifest)
 
     def find(self, name: str, version: str | None, min_version: str | None) -> Found | None:
-        there = self._found.get(name, {})
-        if version:
-            return there.get(version)
-        orderly = [text for text in there if versions.is_version(text)]
-        newest = versions.newest(orderly, min_version or "")
-        return there[newest] if newest is not None else None
+        """That version; where a least one is allowed and it cannot be had, one that can."""
+        found, there = self._found.get(name, {}), self._there[name]
+        if version and (version in there or not min_version):
+            return found.get(version)
+        known = [text for text in found if versions.is_version(text)]
+        newest = versions.newest([text for text in known if text in there], min_version or "")
+        if newest is None and version:
+            return found.get(version)
+        if newest is None:
+            newest = versions.newest(known, min_version or "")
+        return found[newest] if newest is not None else None
 
 
 async def catalog_of(engine: Engine, names: Iterable[str]) -> Catalog:
@@ -48,17 +59,17 @@ async def catalog_of(engine: Engine, names: Iterable[str]) -> Catalog:
     for row in await engine.store.page(PackageVersion, where, limit=_VERSIONS_MAX):
         catalog.add(row.name, row.version, msgspec.json.decode(row.manifest))
     linked = [Cond("transport", "=", "link")]
-    installed = {
-        package
-        for worker in await engine.store.page(Worker, linked, limit=_VERSIONS_MAX)
-        for package in services_of(worker)
-        if package.rpartition("@")[0] in wanted
-    }
+    installed: dict[str, bool] = {}
+    for worker in await engine.store.page(Worker, linked, limit=_VERSIONS_MAX):
+        for package in services_of(worker):
+            if package.rpartition("@")[0] in wanted:
+                installed[package] = installed.get(package, False) or is_there(engine, worker)
     reported = await manifests_of(engine, installed)
-    for package in installed:
+    for package, there in installed.items():
         name, _, version = package.rpartition("@")
         told = reported.get(package)
-        catalog.add(name, version, None if told is None else msgspec.json.decode(told.manifest))
+        manifest = None if told is None else msgspec.json.decode(told.manifest)
+        catalog.add(name, version, manifest, there=there)
     return catalog
 
 

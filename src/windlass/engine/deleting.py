@@ -44,8 +44,9 @@ OF_A_RUN: tuple[tuple[type[Row], str], ...] = (
 )
 
 
-async def delete_run(engine: Engine, run: Run) -> None:
-    """Delete an ended run; Conflict if it has not ended, or goes on while it is deleted."""
+async def delete_run(engine: Engine, run: Run, *along: Row) -> None:
+    """Delete an ended run; Conflict if it has not ended, or goes on while it is deleted. The rows
+    `along` are made in the commit that takes the run away."""
     if run.state not in RUN_ENDED:
         raise Conflict(f"run {run.id} is {run.state}; cancel it first")
     try:
@@ -53,7 +54,7 @@ async def delete_run(engine: Engine, run: Run) -> None:
             await _delete_all(engine, run, table, order)
         keys = [kept_as(run.tenant, run.request_id)] if run.request_id else []
         removed: dict[type[Row], set[Any]] = {Run: {run.id}, Idempotency: set(keys)}
-        await engine.write(removed=removed, stands=(run,))
+        await engine.write(*along, removed=removed, stands=(run,))
     except Outdated as error:
         raise Conflict(f"run {run.id} was changed while it was being deleted") from error
     finally:

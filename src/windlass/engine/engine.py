@@ -22,6 +22,7 @@ from windlass.engine.jobs import Job, Outdated, WriteJob, rows_of
 from windlass.engine.loops.forever import Duties
 from windlass.engine.run_counts import RunCounts
 from windlass.engine.tenants import Tenants, TenantStore
+from windlass.engine.window_counts import WindowCounts
 from windlass.kernel.events import RunEvent
 from windlass.kernel.turn import Limits
 from windlass.model.errors import Unavailable
@@ -53,6 +54,12 @@ class Settings(msgspec.Struct, frozen=True):
     """Publish only workflows without warnings."""
     no_worker_s: float = 30.0
     """After how long without a worker for its service a call of PocketFlow's dialect fails."""
+    worker_kept_s: float = 30 * 86_400.0
+    """How long a worker that nobody has heard of is remembered."""
+    control_kept_s: float = 86_400.0
+    """How long a process that ran the control plane is."""
+    manifest_kept_s: float = 30 * 86_400.0
+    """How long what workers said is in a package is kept at least; while one has it, always."""
     push_slots: int = 16
     """How many attempts a push worker gets at once if it did not say."""
     limits: Limits = Limits()
@@ -90,6 +97,7 @@ class Engine:
         self.advance.listeners.append(self.feed.committed)
         self.run_counts = RunCounts()
         self.advance.listeners.append(self.run_counts.committed)
+        self.window_counts = WindowCounts()
         self._random_bits = random_bits
         self.name = name or f"server-{random_bits(32):08x}"
 

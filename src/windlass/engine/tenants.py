@@ -47,6 +47,8 @@ _QUERIES = frozenset(
         "list_package_versions",
         "count_runs",
         "count_held",
+        "window_slices",
+        "window_flows",
         # These are about rows that were read before.
         "flow_versions",
         "version_numbers",

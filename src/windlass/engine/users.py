@@ -80,8 +80,13 @@ def check_roles(roles: Iterable[str]) -> list[str]:
     return [role for role in ROLES if role in given]
 
 
+def plain_name(typed: str) -> str:
+    """A name as it is kept and looked for: blanks around it do not count, capitals do."""
+    return typed.strip()
+
+
 def check_username(name: str) -> str:
-    plain = name.strip()
+    plain = plain_name(name)
     if not plain or len(plain) > _NAME_MAX or not plain.isprintable() or "/" in plain:
         raise BadRequest(f"a username has 1 to {_NAME_MAX} printable characters, none of them /")
     return plain
@@ -124,7 +129,7 @@ async def create(
 
 
 async def by_name(engine: Engine, username: str) -> User | None:
-    rows = await engine.store.page(User, [Cond("username", "=", username.strip())], limit=1)
+    rows = await engine.store.page(User, [Cond("username", "=", plain_name(username))], limit=1)
     return rows[0] if rows else None
 
 

@@ -17,6 +17,7 @@ CONNECTED = "connected"
 """In what is kept of a worker on the link: false once its line is cut."""
 LIVE = ("online", "draining")
 """States of a worker that is there: it takes work, or only ends what it has."""
+_HEARD = (*LIVE, "registered")
 _ID_MAX = 200
 _SERVICES_MAX = 256
 
@@ -194,6 +195,20 @@ async def live_workers(
     return sorted(rows, key=lambda worker: (worker.load, worker.id))
 
 
+async def count_workers(engine: Engine) -> dict[str, int]:
+    """Workers by state. A control plane keeps a row among them, but takes no work from others."""
+    since = engine.store.now() - int(engine.settings.worker_ttl_s * 1000)
+    theirs = Cond("transport", "!=", "control")
+    gone = Cond("state", "=", "offline")
+    heard = {state: [Cond("state", "=", state), Cond("seen_at", ">=", since)] for state in _HEARD}
+    late = [Cond("state", "!=", "offline"), Cond("seen_at", "<", since)]
+    counts = {
+        state: await engine.store.count(Worker, [theirs, *where])
+        for state, where in {**heard, "late": late, "offline": [gone]}.items()
+    }
+    return {state: n for state, n in counts.items() if n}
+
+
 def meta_of(worker: Worker) -> dict[str, Any]:
     """What a worker said of itself."""
     found = msgspec.json.decode(worker.meta)
@@ -207,6 +222,12 @@ def services_of(worker: Worker) -> list[str]:
 
 def serves(worker: Worker, service: str) -> bool:
     return service in services_of(worker)
+
+
+def is_there(engine: Engine, worker: Worker) -> bool:
+    """Whether a worker of the link can be counted on: heard of lately, and its line not cut."""
+    gone = state_of(engine, worker) in ("late", "offline")
+    return not gone and meta_of(worker).get(CONNECTED) is not False
 
 
 def state_of(engine: Engine, worker: Worker) -> str:

@@ -4,6 +4,7 @@ A run may bring its workflow along. The same text under the same packages is the
 starting a thousand runs of one workflow publishes it once.
 """
 
+import contextlib
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -71,6 +72,25 @@ async def publish_workflow(
             if last:
                 raise
     raise AssertionError("unreachable")
+
+
+async def up_to_date(engine: Engine, target: Target) -> Target:
+    """The version a run of a workflow that was published before should use: where it says which
+    other versions of a package will do, and nobody has the one it took then, one that took
+    another."""
+    key = f"up to date: {target.version_id}"
+    known = engine.recent.get(key)
+    if known is not None and known[0] > engine.store.now():
+        found: Target = known[1]
+        return found
+    async with engine.store.session() as session:
+        [version] = await session.rows(Version, [target.version_id])
+    if version.dialect == "workflow" and '"minVersion"' in version.source:
+        # If nobody has any that will do, the run says what it waits for.
+        with contextlib.suppress(DefinitionError):
+            target = (await publish_workflow(engine, msgspec.json.decode(version.source))).target
+    remember(engine, key, target)
+    return target
 
 
 def remember(engine: Engine, digest: str, value: object) -> None:

@@ -30,6 +30,13 @@ def is_template(value: Any) -> bool:
     return isinstance(value, str) and "{{" in value and "}}" in value
 
 
+def storable(text: str) -> str:
+    """A text that every database can keep: without NUL, and without the halves of characters that
+    Python makes of bytes that are none."""
+    text = text.replace("\0", "\ufffd")
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def depth_of(text: bytes) -> int:
     """How deeply a JSON text is nested; only an upper bound while that is harmless."""
     count = text.count(b"[") + text.count(b"{")

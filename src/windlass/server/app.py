@@ -46,13 +46,13 @@ from windlass.server.control import ControlCheck
 from windlass.server.http import WrongMethod, problem, request_id_of
 from windlass.server.link.connection import worker_link
 from windlass.server.link.plane import LinkPlane
+from windlass.server.login_limiter import LoginLimiter
 from windlass.server.metrics import Metrics
 from windlass.server.openapi import openapi
 from windlass.server.polls import Polls
 from windlass.server.presence import Presence
 from windlass.server.push_urls import LOOPBACK
 from windlass.server.routes import Route, read_by, serve
-from windlass.server.tries import Tries
 from windlass.server.ui import WebUi
 from windlass.server.waiting import Stops
 
@@ -97,7 +97,8 @@ class AppOptions(msgspec.Struct, frozen=True):
     session_s: float = 900.0
     """How long a user who signed in is not asked again."""
     login_tries: int = 10
-    """How often a minute somebody may sign in in vain, by user and address."""
+    """How often a minute somebody may sign in in vain as one user from one address; ten times that
+    from all addresses, or as all users."""
     push_allow: tuple[str, ...] = LOOPBACK
     body_bytes_max: int = 16 * 1024 * 1024
     trust: Trust = Trust()
@@ -176,9 +177,7 @@ def create_app(
         admin_token=options.admin_token,
         session_s=options.session_s,
     )
-    app.state.tries = Tries(options.login_tries)
-    # Whoever tries one name after the other is slowed down as well, if not as soon.
-    app.state.tries_by_address = Tries(10 * options.login_tries)
+    app.state.login_limiter = LoginLimiter(options.login_tries)
     app.state.control = ControlCheck(engine, is_here=options.is_control)
     app.state.metrics = Metrics()
     app.state.presence = Presence(engine)

@@ -8,6 +8,7 @@ for requests a browser would not send on behalf of a foreign page.
 import hmac
 import re
 import secrets
+from collections.abc import Callable
 from copy import copy
 from hashlib import sha256
 
@@ -19,6 +20,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.workers import check_id
 from windlass.model.access import Token
 from windlass.model.errors import BadRequest, Denied, NotFound, Unauthorized
+from windlass.model.rows import Row
 from windlass.model.tenants import ALL, DEFAULT, check_tenant
 from windlass.ports.store import Cond
 from windlass.server.sessions import Sessions, is_session
@@ -37,6 +39,8 @@ _GRANTS = {
 }
 _STRONGEST = ("admin", "operator", "worker", "viewer", "workflow.viewer", "run.viewer")
 _CACHE_MS = 5_000
+STALE_MS = 2_000
+"""How old an answer may be for whoever waits for long and asks again meanwhile."""
 _FINGERPRINT = re.compile("[0-9a-fA-F]{64}")
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -82,11 +86,17 @@ class Who:
     def may(self, role: str) -> bool:
         return role in self._may
 
+    def acts_for(self, worker_id: str) -> bool:
+        """Whether the caller may speak for a worker."""
+        bound = self.workers
+        if bound.endswith("*"):
+            return worker_id.startswith(bound.removesuffix("*"))
+        return bound in ("", worker_id)
+
     def check_worker(self, worker_id: str) -> str:
         """The worker the caller acts for, or `Denied`."""
-        bound = self.workers
-        stem = bound.removesuffix("*")
-        if bound and worker_id != bound and not (stem != bound and worker_id.startswith(stem)):
+        if not self.acts_for(worker_id):
+            bound = self.workers
             raise Denied(f'token "{self.name}" is for worker "{bound}", not for "{worker_id}"')
         return worker_id
 
@@ -103,12 +113,13 @@ class Auth:
         self._admin_hash = hash_of(admin_token) if admin_token else ""
         self._known: dict[str, tuple[int, Who]] = {}
 
-    async def check(self, request: Request, role: str) -> Who:
-        """The caller, or an error that says what is missing."""
+    async def check(self, request: Request, role: str, age_ms: int = _CACHE_MS) -> Who:
+        """The caller, or an error that says what is missing. What was read of it longer ago than
+        `age_ms` is read again."""
         if not self.required:
             check_local(request)
             return await self._acting(Who("local", "admin"), request)
-        who = await self.who(bearer(request))
+        who = await self.who(bearer(request), age_ms)
         if not who.may(role):
             raise Denied(f"this needs the {role} role; the token is a {who.role}'s")
         return await self._acting(who, request)
@@ -128,25 +139,25 @@ class Auth:
                 raise NotFound(f'no tenant "{named}"; make it with `windlass tenant create`')
         return who.acting_in(named)
 
-    async def who(self, token: str) -> Who:
+    async def who(self, token: str, age_ms: int = _CACHE_MS) -> Who:
         """Whose token this is, or `Unauthorized`."""
         hashed = hash_of(token)
         if self._admin_hash and hmac.compare_digest(hashed, self._admin_hash):
             return Who("bootstrap", "admin")
         if is_session(token):
-            user, _ = await self.sessions.read(token)
+            user, _ = await self.sessions.read(token, age_ms)
             roles = [users.ROLES[role] for role in users.roles_of(user) if role in users.ROLES]
             return Who(user.username, *roles, user_id=user.id, home=user.tenant)
-        return await self._known_as(hashed)
+        return await self._known_as(hashed, age_ms)
 
-    async def who_shows(self, fingerprint: str) -> Who:
+    async def who_shows(self, fingerprint: str, age_ms: int = _CACHE_MS) -> Who:
         """Whose certificate came with a connection, or `Unauthorized`."""
-        return await self._known_as(certificate_key(fingerprint))
+        return await self._known_as(certificate_key(fingerprint), age_ms)
 
-    async def _known_as(self, hashed: str) -> Who:
+    async def _known_as(self, hashed: str, age_ms: int) -> Who:
         now = self._engine.store.now()
         known = self._known.get(hashed)
-        if known is not None and known[0] > now:
+        if known is not None and known[0] + age_ms > now:
             return known[1]
         rows = await self._engine.store.page(Token, [Cond("hash", "=", hashed)], limit=1)
         if not rows or rows[0].revoked_at is not None:
@@ -157,7 +168,7 @@ class Auth:
         if len(self._known) > 10_000:
             self._known.clear()
         who = Who(found.name, found.role, workers=found.workers, home=found.tenant)
-        self._known[hashed] = (now + _CACHE_MS, who)
+        self._known[hashed] = (now, who)
         return who
 
     async def create(
@@ -168,8 +179,10 @@ class Auth:
         fingerprint: str = "",
         workers: str = "",
         tenant: str = DEFAULT,
+        noted: Callable[[Token], Row] | None = None,
     ) -> tuple[Token, str]:
-        """Make a token; its text is shown this once. One for a certificate has no text."""
+        """Make a token; its text is shown this once. One for a certificate has no text. What is
+        `noted` of it is in the same commit."""
         if role not in ROLES:
             raise BadRequest(f'no role "{role}"; there are {", ".join(ROLES)}')
         if not name:
@@ -192,22 +205,30 @@ class Auth:
             expires_at=now + expires_in_s * 1000 if expires_in_s else None,
             tenant=tenant,
         )
-        await self._engine.write(token)
+        await self._engine.write(token, *([noted(token)] if noted is not None else ()))
         return token, text
 
-    async def revoke(self, engine: Engine, token_id: str) -> None:
+    async def revoke(self, engine: Engine, token_id: str, *along: Row) -> None:
         async with engine.store.session() as session:
             rows = await session.rows(Token, [token_id])
         if not rows:
             raise NotFound(f'no token "{token_id}"')
         gone = replace(rows[0], revoked_at=self._engine.store.now())
-        await engine.write(changed=(gone,))
+        await engine.write(*along, changed=(gone,))
         self._known.pop(gone.hash, None)
 
 
 def auth_of(request: Request) -> Auth:
     auth: Auth = request.app.state.auth
     return auth
+
+
+async def check_again(request: Request) -> None:
+    """Whether the caller may still do what its request asked for, or an error that says why not.
+    An address that was signed is as good as its signature."""
+    role: str | None = getattr(request.state, "role", None)
+    if role is not None:
+        await auth_of(request).check(request, role, STALE_MS)
 
 
 def bearer(request: Request) -> str:

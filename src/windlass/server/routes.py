@@ -12,11 +12,14 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from windlass.model.errors import WindlassError
-from windlass.server.auth import Who
+from windlass.server.auth import Who, check_again
 from windlass.server.http import problem, request_id_of
 from windlass.server.signed import bearer_of
 
 log = logging.getLogger(__name__)
+
+_LONG_S = 2.0
+"""After how long an answer is only given to a caller who may still have it."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -51,7 +54,10 @@ def read_by(role: str, *lists: Sequence[Route]) -> list[Route]:
 async def caller(request: Request, role: str, *, signed: bool) -> Who:
     """Who calls, or an error that says what is missing."""
     by_address = await bearer_of(request) if signed else None
-    found: Who = by_address or await request.app.state.auth.check(request, role)
+    if by_address is not None:
+        return by_address
+    request.state.role = role
+    found: Who = await request.app.state.auth.check(request, role)
     return found
 
 
@@ -66,6 +72,8 @@ def serve(route: Route) -> StarletteRoute:
             if route.control:
                 await request.app.state.control.check()
             response = await route.handler(request)
+            if route.method == "GET" and time.perf_counter() - began > _LONG_S:
+                await check_again(request)
         except WindlassError as error:
             response = route.errors(error, request_id_of(request))
         except ClientDisconnect:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from windlass.engine.engine import Engine
 from windlass.model.ids import run_of
 from windlass.model.rows import LogChunk
+from windlass.model.values import storable
 from windlass.protocol.exchange import LOG_CHARS_MAX, Said
 
 CHANNEL = "log"
@@ -20,7 +21,7 @@ async def keep_log(engine: Engine, pieces: Iterable[Said]) -> None:
             number=piece.offset,
             run_id=run_of(piece.attempt_id),
             channel=CHANNEL,
-            text=piece.text[: LOG_CHARS_MAX - piece.offset].replace("\0", "\ufffd"),
+            text=storable(piece.text[: LOG_CHARS_MAX - piece.offset]),
             at=now,
         )
         for piece in pieces

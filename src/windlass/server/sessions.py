@@ -65,7 +65,7 @@ class Sessions:
         }
         return jwt.encode(claims, await self.key(), algorithm=_ALGORITHM)
 
-    async def read(self, token: str) -> tuple[User, Claims]:
+    async def read(self, token: str, age_ms: int = _CACHE_MS) -> tuple[User, Claims]:
         """Whose token this is, or `Unauthorized`."""
         try:
             found = jwt.decode(
@@ -81,7 +81,7 @@ class Sessions:
             raise Unauthorized("the session is not valid; sign in again") from error
         if claims.exp * 1000 <= self._engine.store.now():
             raise Unauthorized("the session has expired; sign in again")
-        user = await self._user(claims.sub)
+        user = await self._user(claims.sub, age_ms)
         if user is None or not user.active or not hmac.compare_digest(claims.mark, mark_of(user)):
             raise Unauthorized("the session has ended; sign in again")
         return user, claims
@@ -93,15 +93,15 @@ class Sessions:
             raise Unauthorized(f"the session is older than {RENEW_S // 3600} h; sign in again")
         return user, await self.open(user, claims.login)
 
-    async def _user(self, user_id: str) -> User | None:
+    async def _user(self, user_id: str, age_ms: int) -> User | None:
         now = self._engine.store.now()
         known = self._known.get(user_id)
-        if known is not None and known[0] > now:
+        if known is not None and known[0] + age_ms > now:
             return known[1]
         if len(self._known) > _CACHE_MAX:
             self._known.clear()
         user = await users.by_id(self._engine, user_id)
-        self._known[user_id] = (now + _CACHE_MS, user)
+        self._known[user_id] = (now, user)
         return user
 
     def forget(self, user_id: str) -> None:

@@ -1,6 +1,7 @@
 """Long polls: waiting for work as long as the caller does, and no longer than the server lives."""
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,10 @@ from windlass.engine.attempts import Attempts
 from windlass.engine.feed import Feed
 from windlass.model.assignment import Assignment
 from windlass.ports.work import Waiting
+from windlass.server.auth import check_again
+
+_LONG_S = 2.0
+"""After how long it is asked again whether the caller may have work."""
 
 
 async def wait_for_news(request: Request, heard: asyncio.Event, wait_s: float) -> None:
@@ -35,7 +40,7 @@ async def wait_for_work(
     heard: asyncio.Event | None = None,
 ) -> Sequence[Assignment]:
     """What the demand is given within the time, or until something else is `heard`; taken back if
-    the caller has hung up meanwhile."""
+    the caller has hung up meanwhile, or may not have it any more."""
     given = asyncio.ensure_future(waiting.assignments())
     others = [
         asyncio.ensure_future(hung_up(request)),
@@ -44,6 +49,7 @@ async def wait_for_work(
     if heard is not None:
         others.append(asyncio.ensure_future(heard.wait()))
     gone = others[0]
+    began = time.monotonic()
     try:
         if not given.done():
             await asyncio.wait([given, *others], timeout=wait_s, return_when="FIRST_COMPLETED")
@@ -58,6 +64,13 @@ async def wait_for_work(
             for assignment in found:
                 attempts.give_back(assignment.attempt_id)
             found = []
+    if found and time.monotonic() - began > _LONG_S:
+        try:
+            await check_again(request)
+        except BaseException:
+            for assignment in found:
+                attempts.give_back(assignment.attempt_id)
+            raise
     return found
 
 

@@ -21,10 +21,12 @@ from windlass.engine import flows, runs
 from windlass.engine.engine import Engine
 from windlass.model.errors import WindlassError
 from windlass.model.states import RunState
+from windlass.model.visible import visible
 from windlass.protocol.link.envelope import FRAME_BYTES_MAX
 from windlass.wiring import backup, stores
 from windlass.wiring.connections import bounded
 from windlass.wiring.examples import HELLO, HELLO_PARAMS
+from windlass.wiring.log_format import log_to_stderr
 from windlass.wiring.options import ServerOptions
 from windlass.wiring.system import System, builtin_functions, running
 from windlass.wiring.system import data_dir as files_of
@@ -35,11 +37,11 @@ _PORTS_TRIED = 50
 
 def run(main: Coroutine[Any, Any, int]) -> int:
     """Run a command to its exit code; a refusal is one line on stderr."""
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    log_to_stderr(logging.WARNING)
     try:
         return uvloop.run(main)
     except WindlassError as error:
-        print(f"windlass: {error}", file=sys.stderr)
+        print(f"windlass: {visible(str(error))}", file=sys.stderr)
         return 5
     except KeyboardInterrupt:
         return 130
@@ -160,6 +162,9 @@ async def serving(system: System, bound: socket.socket) -> AsyncGenerator["async
         access_log=False,
         lifespan="off",
         server_header=False,
+        # What a caller writes into X-Forwarded-For is believed of nobody but these.
+        proxy_headers=bool(options.trusted_proxies),
+        forwarded_allow_ips=list(options.trusted_proxies),
         timeout_graceful_shutdown=5,
         http=bounded(options.connections_max, options.head_s),
         ws=PeerWebSockets,

@@ -15,7 +15,10 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     session_s: float = 900.0
     """How long a user who signed in is not asked again."""
     login_tries: int = 10
-    """How often a minute somebody may sign in in vain, by user and address."""
+    """How often a minute somebody may sign in in vain as one user from one address; ten times that
+    from all addresses, or as all users."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks of proxies whose word on who calls is taken; none: nobody's."""
     connections_max: int = 4_096
     """HTTP connections at once; one more takes the place of the oldest that asked for nothing."""
     head_s: float = 10.0
@@ -47,6 +50,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Whose pages may call the PocketFlow surface; `*` is everybody's."""
     no_worker_s: float = 30.0
     """After how long without a worker a call of a flow of PocketFlow's surface fails."""
+    worker_kept_days: float = 30.0
+    """How long workers that nobody has heard of, and what they said of packages, are remembered."""
     url_tokens: bool = False
     """Take a token in the address of the PocketFlow surface, from clients that can set no other."""
     example: bool = True

@@ -24,6 +24,7 @@ from windlass.engine.loops.leases import Leases
 from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.loops.orphans import OrphanedTasks
 from windlass.engine.loops.outbox import Outbox
+from windlass.engine.loops.pruning import Pruning
 from windlass.engine.loops.timers import Timers
 from windlass.engine.loops.unserved import UnservedCalls
 from windlass.model.rows import Worker
@@ -76,6 +77,8 @@ def settings_of(options: ServerOptions) -> Settings:
         lease_s=options.lease_s,
         strict_workflows=options.strict_workflows,
         no_worker_s=options.no_worker_s,
+        worker_kept_s=options.worker_kept_days * 86_400,
+        manifest_kept_s=options.worker_kept_days * 86_400,
     )
 
 
@@ -136,6 +139,7 @@ class System:
         self._loop(OrphanedTasks(engine))
         self._loop(UnservedCalls(engine))
         self._loop(Expiry(engine, self.blobs))
+        self._loop(Pruning(engine))
         self.control = Control(engine, self._local_queues(local))
         self._loop(self.control)
         engine.feed.on_stop.append(self._stop_attempt)

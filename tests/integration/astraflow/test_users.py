@@ -87,6 +87,46 @@ async def test_guessing_is_slowed_down_by_user_and_address(server: LinkServer) -
     assert (await sign_in(server, "bob")).status_code == 200  # others are not held up
 
 
+FORGED = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
+
+
+async def guess(server: LinkServer, name: str, **headers: str) -> int:
+    async with httpx.AsyncClient(base_url=server.url, headers=headers) as anybody:
+        body = {"username": name, "password": "guess guess"}
+        return (await anybody.post("/api/v1/auth/login", json=body)).status_code
+
+
+async def addresses(server: LinkServer) -> set[str]:
+    """Where the audit trail says that sign-ins were refused."""
+    page = (await server.http.get("/api/v1/audit-events")).json()["items"]
+    return {item["metadata"]["address"] for item in page if item["action"] == "auth.refused"}
+
+
+@pytest.mark.parametrize("server_args", [("--login-tries", "3")])
+async def test_neither_blanks_nor_forged_addresses_give_more_tries(server: LinkServer) -> None:
+    await add(server, "ada", "run.viewer")
+    tries = [
+        await guess(server, name, **{"X-Forwarded-For": f"203.0.113.{number}"})
+        for number, name in enumerate(["ada", " ada", "ada\u3000", "\tada\n", "  ada"])
+    ]
+    assert tries == [401, 401, 401, 429, 429]
+    assert await addresses(server) == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    "server_args", [("--login-tries", "3", "--trusted-proxy", "127.0.0.0/8,10.9.9.9")]
+)
+async def test_a_proxy_that_is_named_says_who_calls(server: LinkServer) -> None:
+    for _ in range(3):
+        assert await guess(server, "ada", **FORGED) == 401
+    assert await guess(server, "ada", **FORGED) == 429
+    # What the caller itself wrote stands before what the proxies add, and does not count.
+    behind = {"X-Forwarded-For": "198.51.100.1, 203.0.113.9, 10.9.9.9"}
+    assert await guess(server, "ada", **behind) == 429
+    assert await guess(server, "ada", **{"X-Forwarded-For": "203.0.113.10"}) == 401
+    assert await addresses(server) == {"203.0.113.9", "203.0.113.10"}
+
+
 async def test_roles_say_what_a_user_may_do(server: LinkServer) -> None:
     for name, role in (("ed", "workflow.editor"), ("vi", "run.viewer"), ("wo", "worker")):
         await add(server, name, role)

@@ -21,9 +21,12 @@ from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import LogChunk
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.server import Garbled
+from windlass.protocol.link.channel import Heard
+from windlass.protocol.link.envelope import AckRequest, Envelope, Sender
+from windlass.protocol.link.server import Arrived, Garbled
 from windlass.server.link.dispatching import Dispatching
 from windlass.server.link.held import Held
+from windlass.server.link.session import Session
 
 pytestmark = pytest.mark.anyio
 
@@ -68,9 +71,9 @@ async def test_a_result_told_twice_is_answered_once_it_is_committed(
     assert told == []
     committed.set()
     await reported(session)
-    assert told == ["", ""]
+    assert told == ["", codes.RESULT_DUPLICATE]
     session.arrived(arrived(result()))
-    assert told == ["", "", ""]
+    assert told == ["", codes.RESULT_DUPLICATE, codes.RESULT_DUPLICATE]
 
 
 async def test_a_result_that_cannot_be_read_fails_its_task_for_good(
@@ -196,3 +199,65 @@ async def test_pieces_of_a_result_are_merged_while_the_task_runs(bench: Bench) -
     for metadata in said:
         sink.take(session, "a@1", m.Feedback(run_id="r", task_id="a@1", metadata=metadata))
     assert sink.progress["a@1"].result() == {"b": 2, "c": {"d": 3}, "summary": "two"}
+
+
+def acknowledgements(session: Session) -> list[tuple[bool | None, str]]:
+    """What is acknowledged of frames by their ids: how, and what is told with it."""
+    frames = [msgspec.json.decode(frame) for frame in session.link.take(0)]
+    acks = [frame["payload"] for frame in frames if frame["type"].endswith("ack")]
+    return [(ack["ok"], ack.get("info", "")) for ack in acks if ack.get("for")]
+
+
+def first_generation(message: m.Result, id_: str, seq: int | None = None) -> Arrived:
+    """A frame of a worker that does not number its session."""
+    envelope = Envelope(
+        type="result",
+        id=id_,
+        ts="",
+        seq=seq,
+        tenant="default",
+        sender=Sender("worker", "i"),
+        ack=AckRequest(request=True),
+        payload=msgspec.Raw(b"{}"),
+    )
+    return Arrived(Heard(envelope), message)
+
+
+async def succeed(*_: Any, **__: Any) -> str:
+    return "accepted"
+
+
+async def test_a_result_that_comes_twice_is_dropped_acknowledged_and_told_so(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The design: duplicates are dropped and acked; E.RESULT.DUPLICATE."""
+    session = await bench.session()
+    monkeypatch.setattr(bench.plane.attempts, "succeeded", succeed)
+    session.held["a@1"] = Held("a@1", "r", "kind", 0)
+    for id_ in ("one", "while it is written"):
+        session.arrived(first_generation(result(), id_))
+    await reported(session)
+    session.arrived(first_generation(result(), "later"))
+    duplicate = (True, "E.RESULT.DUPLICATE: the result is there already")
+    assert acknowledgements(session) == [(True, ""), duplicate, duplicate]
+
+
+async def test_a_gap_in_the_numbers_of_results_is_told_and_costs_no_result(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The design: numbers strictly increase per run; a gap is E.RESULT.SEQ_GAP."""
+    session = await bench.session()
+    monkeypatch.setattr(bench.plane.attempts, "succeeded", succeed)
+    for seq in (1, 2, 5, 6):
+        attempt_id = f"a.{seq}@1"
+        session.held[attempt_id] = Held(attempt_id, "r", "kind", 0)
+        session.arrived(first_generation(result(attempt_id), f"f-{seq}", seq))
+        await reported(session)
+    told = acknowledgements(session)
+    assert [ok for ok, _ in told] == [True] * 4
+    assert [info for _, info in told] == [
+        "",
+        "",
+        "E.RESULT.SEQ_GAP: 3 was expected, and 5 came",
+        "",
+    ]

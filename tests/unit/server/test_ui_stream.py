@@ -58,7 +58,7 @@ async def test_events_come_in_batches_with_the_run_they_belong_to() -> None:
         ("a", 1, "running"),
         ("b", 1, "running"),
     ]
-    await stream.aclose()  # type: ignore[attr-defined]
+    await stream.aclose()
 
 
 async def test_a_reader_that_comes_back_gets_what_it_missed() -> None:
@@ -67,14 +67,14 @@ async def test_a_reader_that_comes_back_gets_what_it_missed() -> None:
     await next_of(first)
     commit(hub, "a", 1)
     last_id, _, _ = await next_of(first)
-    await first.aclose()  # type: ignore[attr-defined]
+    await first.aclose()
     commit(hub, "a", 2)
     commit(hub, "a", 3)
     again = hub.read(last_id, asyncio.Event())
     assert (await next_of(again))[1] == "hello"
     _, _, items = await next_of(again)
     assert [item["seq"] for item in items] == [2, 3]
-    await again.aclose()  # type: ignore[attr-defined]
+    await again.aclose()
 
 
 @pytest.mark.parametrize("last_id", ["other-1", "nonsense", "-", "{boot}-999", "{boot}-x"])
@@ -82,7 +82,7 @@ async def test_a_place_nobody_remembers_is_a_reset(last_id: str) -> None:
     hub = Hub(engine())
     stream = hub.read(last_id.format(boot=hub.boot), asyncio.Event())
     assert (await next_of(stream))[1] == "reset"
-    await stream.aclose()  # type: ignore[attr-defined]
+    await stream.aclose()
 
 
 async def test_a_reader_the_ring_has_left_behind_is_told_to_look_again() -> None:
@@ -92,7 +92,7 @@ async def test_a_reader_the_ring_has_left_behind_is_told_to_look_again() -> None
     for seq in range(1, 20):
         commit(hub, "a", seq)
     assert (await next_of(stream))[1] == "reset"
-    await stream.aclose()  # type: ignore[attr-defined]
+    await stream.aclose()
 
 
 async def test_while_nobody_listens_nothing_is_kept() -> None:
@@ -109,7 +109,7 @@ async def test_commits_of_other_processes_are_a_poke() -> None:
     await next_of(stream)
     made.feed.wake_all()
     assert (await next_of(stream))[1] == "poke"
-    await stream.aclose()  # type: ignore[attr-defined]
+    await stream.aclose()
 
 
 async def test_the_stream_ends_when_the_server_stops() -> None:

@@ -1,9 +1,11 @@
 """Tasks of a link worker: each dispatch once, and no more kept of it than may be asked for."""
 
+import msgspec
 import pytest
 
 from tests.unit.protocol.test_link import dispatch, result
 from windlass.protocol.link import messages as m
+from windlass.server.link.outcomes import failure_of_code
 from windlass.worker.link.executor import Feedback, Next
 from windlass.worker.link.tasks import Tasks
 
@@ -52,3 +54,28 @@ async def test_a_result_is_sent_again_until_the_server_has_it_and_then_let_go() 
 
 async def unasked(_: object) -> dict[str, object]:
     raise AssertionError("nothing comes after it")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"package_version": ""}, "package_version is empty"),
+        ({"node_type": ""}, "node_type is empty"),
+        ({"chain_index": 1, "middleware_chain": ["a"]}, "chain_index without host_node_id"),
+        (
+            {"chain_index": 3, "middleware_chain": ["a"], "host_node_id": "h"},
+            "chain_index is 3, and the chain has 1 middlewares",
+        ),
+    ],
+)
+async def test_a_dispatch_that_does_not_fit_together_is_refused(
+    changed: dict[str, object], said: str
+) -> None:
+    echo, refused = Echo(), list[tuple[str, str]]()
+    tasks = Tasks(
+        [echo], 4, {}, lambda _: None, lambda _, code, text, __: refused.append((code, text))
+    )
+    odd = msgspec.structs.replace(dispatch(), **changed)
+    tasks.dispatched(odd, lambda _: lambda _: None, lambda _: unasked)
+    assert (echo.runs, refused) == (0, [("E.DISPATCH.INVALID_METADATA", said)])
+    assert failure_of_code(refused[0][0], said).kind == "fatal"

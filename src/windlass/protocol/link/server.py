@@ -306,9 +306,10 @@ class ServerLink:
     def settle(
         self, arrived: Arrived | Garbled, now: float, *, code: str = "", reason: str = ""
     ) -> None:
-        """Acknowledge what is durable now, or (with a code) what was refused for good."""
+        """Acknowledge what is durable now, or (with a code) what was refused for good, unless the
+        code only tells something."""
         info = ack_info(code, reason) if code else None
-        self.channel.settle(arrived.heard, now, ok=not code, info=info)
+        self.channel.settle(arrived.heard, now, ok=not code or code in codes.TOLD, info=info)
 
     def take(self, now: float) -> list[bytes]:
         return self.channel.take(now)

@@ -1,11 +1,11 @@
 """What happened in a run: its tasks, attempts and events, as pages or as a stream."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest
@@ -17,6 +17,7 @@ from windlass.protocol.api import AttemptView, EventView, Page, TaskView
 from windlass.server.api.logs import log_texts, whole_log
 from windlass.server.api.runs import find
 from windlass.server.caller import engine_of
+from windlass.server.event_stream import EventStream
 from windlass.server.http import number_of, raw, reply, whole_number
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
@@ -117,11 +118,7 @@ async def list_events(request: Request) -> Response:
     if "text/event-stream" in request.headers.get("accept", ""):
         resumed = number_of(request.headers.get("last-event-id", ""))
         after = after if resumed is None else resumed
-        return StreamingResponse(
-            stream(engine, run.id, after),
-            media_type="text/event-stream",
-            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-        )
+        return EventStream(request, stream(engine, run.id, after))
     limit = max(1, whole_number(request, "limit", 500, _EVENTS_MAX))
     rows = await events_after(engine, run.id, after, limit + 1)
     items = [event_view(row) for row in rows[:limit]]
@@ -143,7 +140,7 @@ def event_view(event: Event) -> EventView:
     )
 
 
-async def stream(engine: Engine, run_id: str, after: int) -> AsyncIterator[bytes]:
+async def stream(engine: Engine, run_id: str, after: int) -> AsyncGenerator[bytes]:
     """Server-sent events by `seq`: what is there, then what comes, until the run has ended."""
     waiter = engine.feed.watch(run_id)
     idle_s = 0.0

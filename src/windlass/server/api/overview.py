@@ -7,10 +7,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine.engine import Engine
-from windlass.engine.workers import state_of
+from windlass.engine.window_counts import SLICES, WindowCount
+from windlass.engine.workers import count_workers
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.ids import uuid7
-from windlass.model.rows import Attempt, Checkpoint, Run, Task, Version, Worker
+from windlass.model.rows import Attempt, Checkpoint, Run, Task, Version
 from windlass.model.states import RUN_ENDED
 from windlass.ports.store import Cond
 from windlass.protocol.api import TaskView
@@ -23,9 +24,9 @@ from windlass.server.http import raw, reply
 from windlass.server.routes import Route
 
 _WINDOWS_MS = {"1h": 3_600_000, "24h": 86_400_000, "7d": 604_800_000}
-_BUCKETS = 30
 _RUNS_MAX = 5_000
 _LAST_MAX = 20
+_FLOWS_MAX = 1_000
 _TASKS_MAX = 50_000
 
 
@@ -61,7 +62,7 @@ class StatsView(Wire, frozen=True, kw_only=True):
     """All runs by state, whenever they began."""
     in_window: int
     capped: bool
-    """Whether the window held more runs than were looked at; then the oldest are missing."""
+    """Whether the window held more runs than durations and newest runs were taken from."""
     p95_ms: int | None
     buckets: list[Bucket]
     flows: list[FlowStats]
@@ -134,70 +135,62 @@ async def stats(request: Request) -> Response:
         raise BadRequest(f'no window "{window}"; there are {", ".join(_WINDOWS_MS)}')
     engine = engine_of(request)
     now, span = engine.store.now(), _WINDOWS_MS[window]
-    # Ids begin with the time, so the primary key finds the window.
+    counted = await engine.window_counts.get(engine.store, engine.tenant, span)
+    # How long runs took, and which came last, is told by the newest of them.
     since = [Cond("id", ">=", uuid7(now - span, 0))]
-    runs = await engine.store.page(Run, since, descending=True, limit=_RUNS_MAX + 1, heavy=False)
-    capped, runs = len(runs) > _RUNS_MAX, runs[:_RUNS_MAX]
-    workers = await engine.store.page(Worker, limit=1000)
+    runs = await engine.store.page(Run, since, descending=True, limit=_RUNS_MAX, heavy=False)
     queues = await engine.store.query("count_queues")
     view = StatsView(
         at=now,
         window_ms=span,
         runs=await engine.run_counts.get(engine.store, engine.tenant),
-        in_window=len(runs),
-        capped=capped,
+        in_window=counted.total,
+        capped=counted.total > _RUNS_MAX,
         p95_ms=p95(runs),
-        buckets=buckets(runs, now, span),
-        flows=flow_stats(runs),
+        buckets=buckets(counted, span),
+        flows=flow_stats(counted, runs),
         queues=[
             QueueStats(queue=row["queue"], tasks=row["n"], oldest_ms=now - (row["oldest"] or now))
             for row in queues
         ],
-        # A control plane keeps a row among the workers, but takes no work from others.
-        workers=Counter(
-            state_of(engine, worker) for worker in workers if worker.transport != "control"
-        ),
+        workers=await count_workers(engine),
         inbox=await engine.store.count(Checkpoint, [Cond("state", "=", "open")]),
     )
     return reply(view)
 
 
-def buckets(runs: list[Run], now: int, span: int) -> list[Bucket]:
+def buckets(counted: WindowCount, span: int) -> list[Bucket]:
     """Outcomes by when the run began, in equal slices of the window."""
-    width = span // _BUCKETS
-    counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
-    for run in runs:
-        place = min(_BUCKETS - 1, max(0, (run.created_at - (now - span)) // width))
-        kind = str(run.state) if run.state in ("succeeded", "failed") else "other"
-        counts[place][kind] += 1
+    width = span // SLICES
     return [
         Bucket(
-            at=now - span + place * width,
-            succeeded=counts[place]["succeeded"],
-            failed=counts[place]["failed"],
-            other=counts[place]["other"],
+            at=counted.began_at + place * width,
+            succeeded=counts["succeeded"],
+            failed=counts["failed"],
+            other=counts.total() - counts["succeeded"] - counts["failed"],
         )
-        for place in range(_BUCKETS)
+        for place in range(SLICES)
+        for counts in (counted.slices.get(place, Counter[str]()),)
     ]
 
 
-def flow_stats(runs: list[Run]) -> list[FlowStats]:
-    """Runs by flow, the busiest first; `runs` are newest first."""
+def flow_stats(counted: WindowCount, newest: list[Run]) -> list[FlowStats]:
+    """Runs by flow, the busiest first; `newest` are in that order."""
     by_flow: defaultdict[str, list[Run]] = defaultdict(list)
-    for run in runs:
+    for run in newest:
         by_flow[run.flow_name].append(run)
-    found = [
+    busiest = sorted(counted.flows.items(), key=lambda item: -item[1].total())
+    return [
         FlowStats(
             flow=flow,
-            runs=len(mine),
-            succeeded=sum(run.state == "succeeded" for run in mine),
-            failed=sum(run.state == "failed" for run in mine),
-            p95_ms=p95(mine),
-            last=[(run.id, str(run.state)) for run in reversed(mine[:_LAST_MAX])],
+            runs=counts.total(),
+            succeeded=counts["succeeded"],
+            failed=counts["failed"],
+            p95_ms=p95(by_flow[flow]),
+            last=[(run.id, str(run.state)) for run in reversed(by_flow[flow][:_LAST_MAX])],
         )
-        for flow, mine in by_flow.items()
+        for flow, counts in busiest[:_FLOWS_MAX]
     ]
-    return sorted(found, key=lambda row: -row.runs)
 
 
 def p95(runs: list[Run]) -> int | None:

@@ -17,6 +17,7 @@ from windlass.model.rows import Resource, Run
 from windlass.model.tenants import ALL
 from windlass.ports.blobs import Blobs
 from windlass.server.caller import engine_of, who
+from windlass.server.own_attempts import check_own
 from windlass.server.routes import Route
 
 KEPT_S = 86_400
@@ -75,6 +76,7 @@ async def find_kept(engine: Engine, attempt_id: str) -> Resource | None:
 async def get_parameters(request: Request) -> Response:
     """The parameters of an attempt that did not fit into its dispatch."""
     attempt_id = request.path_params["attempt_id"]
+    await check_own(request, attempt_id)
     engine = engine_of(request)
     async with engine.store.session() as session:
         seen = await session.rows(Run, [run_of(attempt_id)])

@@ -9,6 +9,7 @@ from windlass.engine.deleting import delete_run
 from windlass.engine.engine import Engine
 from windlass.engine.filters import run_conditions
 from windlass.engine.why import why
+from windlass.engine.workflows import up_to_date
 from windlass.model.errors import BadRequest, NotFound, WindlassError
 from windlass.model.rows import Run, Version
 from windlass.ports.store import Cond
@@ -28,7 +29,7 @@ from windlass.protocol.api import (
     StartedView,
     WhyView,
 )
-from windlass.server.audit import note
+from windlass.server.audit import line, note
 from windlass.server.caller import engine_of
 from windlass.server.compat.astraflow import listing
 from windlass.server.compat.astraflow import runs as astraflow
@@ -62,6 +63,8 @@ async def start(request: Request) -> Response:
             'the tag "definitionHash" is kept for runs that bring their workflow along'
         )
     target = await flows.find_target(engine, body.flow, body.version)
+    if not body.version:
+        target = await up_to_date(engine, target)
     started = await runs.start_run(
         engine,
         target,
@@ -203,8 +206,8 @@ async def retry(request: Request) -> Response:
 async def delete(request: Request) -> Response:
     """Delete a run that has ended, with its tasks, events, logs and shared values."""
     run = await find(request)
-    await delete_run(engine_of(request), run)
-    await note(request, "run.delete", "run", run.id, flow=run.flow_name)
+    noted = line(request, "run.delete", "run", run.id, flow=run.flow_name)
+    await delete_run(engine_of(request), run, noted)
     return reply(OkView())
 
 

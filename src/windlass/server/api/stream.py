@@ -11,12 +11,12 @@ listens the ring stays empty and a commit costs one comparison.
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple, cast
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from windlass.engine.engine import Engine
 from windlass.engine.feed import EVERY_RUN
@@ -25,6 +25,7 @@ from windlass.model.tenants import ALL, DEFAULT
 from windlass.ports.store import Writes
 from windlass.protocol.exchange import Wire
 from windlass.server.caller import who
+from windlass.server.event_stream import EventStream
 from windlass.server.http import number_of, raw
 from windlass.server.routes import Route
 
@@ -141,7 +142,7 @@ class Hub:
 
     async def read(
         self, last_id: str, stopping: asyncio.Event, tenant: str = DEFAULT
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes]:
         """The stream of one browser of a tenant, until it leaves or the server stops."""
         resumed = self.resume(last_id)
         reader = asyncio.Event()
@@ -250,11 +251,8 @@ async def stream(request: Request) -> Response:
     """Everything this process commits, as server-sent events; `Last-Event-ID` resumes."""
     hub: Hub = request.app.state.stream
     last_id = request.headers.get("last-event-id", "")
-    return StreamingResponse(
-        hub.read(last_id, request.app.state.stopping, who(request).tenant),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    tenant = who(request).tenant
+    return EventStream(request, hub.read(last_id, request.app.state.stopping, tenant))
 
 
 ROUTES = [Route("GET", "/api/v1/stream", stream)]

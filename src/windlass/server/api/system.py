@@ -15,7 +15,7 @@ from windlass.protocol.api import (
     TokenView,
 )
 from windlass.server.api.tenants import tenant_for
-from windlass.server.audit import note
+from windlass.server.audit import line
 from windlass.server.auth import ROLES, auth_of
 from windlass.server.caller import engine_of
 from windlass.server.http import read_json, reply
@@ -28,9 +28,16 @@ async def create_token(request: Request) -> Response:
     body = await read_json(request, TokenBody)
     tenant = await tenant_for(request, body.tenant)
     token, text = await auth_of(request).create(
-        body.name, body.role, body.expires_in_s, body.fingerprint, body.workers, tenant
+        body.name,
+        body.role,
+        body.expires_in_s,
+        body.fingerprint,
+        body.workers,
+        tenant,
+        noted=lambda token: line(
+            request, "token.create", "token", token.id, name=token.name, role=token.role
+        ),
     )
-    await note(request, "token.create", "token", token.id, name=token.name, role=token.role)
     return reply(TokenMadeView(id=token.id, token=text), 201)
 
 
@@ -55,8 +62,9 @@ async def list_tokens(request: Request) -> Response:
 
 async def revoke_token(request: Request) -> Response:
     """Make a token useless."""
-    await auth_of(request).revoke(engine_of(request), request.path_params["id"])
-    await note(request, "token.revoke", "token", request.path_params["id"])
+    token_id = request.path_params["id"]
+    noted = line(request, "token.revoke", "token", token_id)
+    await auth_of(request).revoke(engine_of(request), token_id, noted)
     return reply(OkView())
 
 

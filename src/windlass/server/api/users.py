@@ -25,9 +25,9 @@ from windlass.server.audit import line, note_as
 from windlass.server.auth import auth_of, bearer
 from windlass.server.caller import engine_of, who
 from windlass.server.http import read_json, reply
+from windlass.server.login_limiter import LoginLimiter
 from windlass.server.paging import fetch_filtered
 from windlass.server.routes import Route
-from windlass.server.tries import Tries
 
 PAGE_MAX = 200
 
@@ -36,18 +36,15 @@ async def login(request: Request) -> Response:
     """Sign in with a name and a password; the session lives for minutes."""
     body = await read_json(request, LoginBody)
     engine = engine_of(request)
-    tries: Tries = request.app.state.tries
+    limiter: LoginLimiter = request.app.state.login_limiter
     address = request.client.host if request.client is not None else ""
-    key = f"{address} {body.username}"
-    crowd: Tries = request.app.state.tries_by_address
-    crowd.take(address, engine.store.now())
-    tries.take(key, engine.store.now())
+    name = users.plain_name(body.username)
+    limiter.take_login(name, address, engine.store.now())
     user = await users.verify(engine, body.username, body.password)
     if user is None:
         await note_failure(request, body.username, address)
         raise Unauthorized("no such user and password; an admin can set another")
-    tries.forgive(key)
-    crowd.give_back(address)
+    limiter.signed_in(name, address)
     await note_as(request, user.username, "auth.login", "user", user.id, address=address)
     return await session_reply(request, user, await auth_of(request).sessions.open(user))
 
@@ -161,11 +158,11 @@ async def set_password(request: Request) -> Response:
         raise Denied("only an admin sets other people's passwords")
     user = await own(request) if mine and caller.user_id else await find(request)
     if not caller.may("admin"):
-        tries: Tries = request.app.state.tries
-        tries.take(f"password {user.id}", engine.store.now())
+        limiter: LoginLimiter = request.app.state.login_limiter
+        limiter.take_change(user.id, engine.store.now())
         if await users.verify(engine, user.username, body.current_password) is None:
             raise Denied("currentPassword is not the one you have")
-        tries.forgive(f"password {user.id}")
+        limiter.changed(user.id)
     noted = line(request, "user.password", "user", user.id)
     await users.set_password(engine, user, body.password, noted)
     auth_of(request).sessions.forget(user.id)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import msgspec
 from starlette.requests import Request
@@ -28,6 +28,7 @@ from windlass.protocol.exchange import (
 )
 from windlass.server.caller import check_steers, engine_of, who
 from windlass.server.http import read_json, reply
+from windlass.server.own_attempts import others_attempts
 from windlass.server.polls import Polls
 from windlass.server.push_urls import check_push_url
 from windlass.server.routes import Route
@@ -82,10 +83,17 @@ async def exchange(request: Request) -> Response:
     wanted = slots > 0 and queues and not joined
     waiting = attempts.want(worker_id, queues, slots, caps=caps, tenant=tenant) if wanted else None
     try:
-        receipts = await asyncio.gather(*(report(attempts, result) for result in body.results))
+        told_of = [result.attempt_id for result in body.results]
+        others = await others_attempts(
+            request, [*told_of, *(said.attempt_id for said in body.said)]
+        )
+        receipts = await asyncio.gather(
+            *(report(attempts, result, others) for result in body.results)
+        )
         held = await attempts.renew(body.renew, worker_id) if body.renew else {}
         if body.said:
-            await keep_said(engine_of(request), attempts, body.said)
+            own = [said for said in body.said if said.attempt_id not in others]
+            await keep_said(engine_of(request), attempts, own)
     except BaseException:
         for lost in waiting.withdraw() if waiting is not None else ():
             attempts.give_back(lost.attempt_id)
@@ -119,9 +127,12 @@ def attempts_of(request: Request) -> Attempts:
     return attempts.of(who(request).works_for)
 
 
-async def report(attempts: Attempts, result: Result) -> Receipt:
-    """Hand in one result; a stale one is told so and changes nothing."""
+async def report(attempts: Attempts, result: Result, others: Container[str] = ()) -> Receipt:
+    """Hand in one result; a stale one, or another worker's, is told so and changes nothing."""
     attempt_id = result.attempt_id
+    if attempt_id in others:
+        detail = "it is no attempt of this token's worker"
+        return Receipt(attempt_id=attempt_id, status="stale", detail=detail)
     try:
         await attempts.check_token(attempt_id, str(result.token))
         if isinstance(result.error, msgspec.UnsetType):

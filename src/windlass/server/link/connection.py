@@ -24,7 +24,7 @@ from windlass.protocol.link.server import (
     Resuming,
     ServerLink,
 )
-from windlass.server.auth import Auth, Who, check_local
+from windlass.server.auth import STALE_MS, Auth, Who, check_local
 from windlass.server.link.plane import LinkPlane
 from windlass.server.link.session import Session
 
@@ -168,12 +168,12 @@ class Connection:
             if not shown:
                 text = "no client certificate came with the connection"
                 raise Refused(codes.MTLS_REQUIRED, text, fatal=True)
-            await self._allow(name, lambda: self._auth.who_shows(shown))
+            await self._allow(name, lambda: self._auth.who_shows(shown, STALE_MS))
             return
         if not auth.token:
             raise Refused(codes.MISSING_TOKEN, "the handshake has no token", fatal=True)
         token = auth.token
-        await self._allow(name, lambda: self._auth.who(token))
+        await self._allow(name, lambda: self._auth.who(token, STALE_MS))
 
     async def _allow(self, name: str, proof: Callable[[], Awaitable[Who]]) -> None:
         self._proof = proof

@@ -10,7 +10,7 @@ import msgspec
 from windlass.engine.engine import Engine
 from windlass.model.errors import Unavailable
 from windlass.model.rows import LogChunk
-from windlass.model.values import is_object
+from windlass.model.values import is_object, storable
 from windlass.protocol.link import messages as m
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class FeedbackSink:
         )
         if not text or room <= 0:
             return
-        text = _storable(text[:room])
+        text = storable(text[:room])
         self._chars[attempt_id] += len(text)
         # Numbers grow with time, so chunks of a session that another process began sort first.
         self._number = max(self._number + 1, now * 1000)
@@ -103,7 +103,7 @@ class FeedbackSink:
                 attempt_id=attempt_id,
                 number=self._number,
                 run_id=run_id,
-                channel=_storable(chunk.channel[:_CHANNEL_CHARS_MAX]),
+                channel=storable(chunk.channel[:_CHANNEL_CHARS_MAX]),
                 text=text,
                 at=now,
             )
@@ -160,8 +160,3 @@ def results_in(feedback: m.Feedback) -> dict[str, Any]:
 
 def _pointer(key: str) -> str:
     return key if key.startswith("/") else f"/{key.replace('~', '~0').replace('/', '~1')}"
-
-
-def _storable(text: str) -> str:
-    """Text without NUL, which a database cannot keep."""
-    return text.replace("\0", "\ufffd")

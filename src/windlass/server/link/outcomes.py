@@ -17,7 +17,14 @@ BUSY_RETRY_MS = 1_000
 _CAUSE_CHARS_MAX = 10_000
 _METADATA_BYTES_MAX = 64 * 1024
 _PAUSE_MS_MAX = 30 * 24 * 3600 * 1000
-_FATAL = frozenset({codes.RESOURCE_MISSING, codes.INVALID, codes.RESULT_TOO_LARGE})
+_FATAL = frozenset(
+    {
+        codes.RESOURCE_MISSING,
+        codes.INVALID,
+        codes.RESULT_TOO_LARGE,
+        codes.DISPATCH_INVALID_METADATA,
+    }
+)
 _ELSEWHERE = frozenset(
     {
         codes.UNKNOWN,

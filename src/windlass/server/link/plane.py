@@ -294,6 +294,7 @@ class LinkPlane:
             return replace(worker, meta=text)
 
         done = await self.engine.update(Worker, session.worker_id, cut)
+        self.engine.recent.clear()  # which versions of packages there are was answered with it
         if done is not None and session.wake is not None:
             # It came back while that was written.
             await self.note(session)
@@ -305,6 +306,7 @@ class LinkPlane:
         manifests = {name: manifest for name, manifest in told if not name.startswith(plain)}
         await catalog.keep_manifests(self.engine, manifests)
         await self.note(session)
+        self.engine.recent.clear()
 
     async def note(self, session: Session) -> None:
         """Write down what is known of a worker, and that it is there."""

@@ -31,6 +31,9 @@ class Answer(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+_DUPLICATE = Answer(codes.RESULT_DUPLICATE, "the result is there already")
+
+
 class Reports:
     """The reports of one session. A database that is away is waited for."""
 
@@ -41,9 +44,17 @@ class Reports:
         """Attempts whose outcome is on its way, with the frames that told it. Their leases are
         kept too."""
         self._settled: dict[str, Answer] = {}
+        self._numbers: dict[str, int] = {}
+        """The highest number of a result, by run."""
 
     def result(self, arrived: Arrived, result: m.Result) -> None:
-        self._begin(result.task_id, arrived, self._result(result))
+        good = self._numbered(arrived, result.run_id)
+
+        async def taken() -> Answer:
+            answer = await self._result(result)
+            return answer if answer.code else good
+
+        self._begin(result.task_id, arrived, taken())
 
     def failure(
         self, arrived: Arrived | Garbled, attempt_id: str, failure: Failure, code: str = ""
@@ -55,6 +66,21 @@ class Reports:
         """Report what no frame said: a worker that refused, forgot or never got the task."""
         late = Answer(codes.RESULT_STALE, "the work has gone elsewhere")
         self._begin(attempt_id, None, self._failure(attempt_id, failure, late))
+
+    def _numbered(self, arrived: Arrived, run_id: str) -> Answer:
+        """What a worker of the first generation, which may number its results of a run, is told of
+        this one's number. A result is no worse for those that are missing before it."""
+        number = arrived.heard.envelope.seq
+        if number is None or arrived.heard.seq is not None:
+            return Answer()
+        before = self._numbers.pop(run_id, None)
+        self._numbers[run_id] = max(number, before or 0)
+        if len(self._numbers) > _SETTLED_MAX:
+            del self._numbers[next(iter(self._numbers))]
+        if before is None or number <= before + 1:
+            return Answer()
+        text = f"{before + 1} was expected, and {number} came"
+        return Answer(codes.RESULT_SEQ_GAP, text)
 
     def again(self, arrived: Arrived, attempt_id: str) -> bool:
         """Answer a frame that says what was said before as the first one is answered."""
@@ -86,6 +112,7 @@ class Reports:
     def _settle(self, attempt_id: str, answer: Answer) -> None:
         for arrived in self.pending.pop(attempt_id, ()):
             self._session.settle(arrived, answer.code, answer.reason)
+            answer = _again(answer)
         self._settled[attempt_id] = answer
         if len(self._settled) > _SETTLED_MAX:
             del self._settled[next(iter(self._settled))]
@@ -134,6 +161,11 @@ class Reports:
             await work
         except WindlassError as error:
             log.debug("%s: %s", self._session.worker_id, error)
+
+
+def _again(answer: Answer) -> Answer:
+    """What whoever says the same once more is told."""
+    return answer if answer.code and answer.code not in codes.TOLD else _DUPLICATE
 
 
 async def _until_written(write: Callable[[], Coroutine[Any, Any, Any]]) -> None:

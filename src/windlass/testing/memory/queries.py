@@ -39,6 +39,24 @@ def count_runs(db: MemoryDatabase, tenant: str) -> Found:
     return [{"state": state, "n": n} for state, n in counts.items()]
 
 
+def window_slices(db: MemoryDatabase, low: str, since: int, width: int, tenant: str) -> Found:
+    counts = Counter(
+        ((run.created_at - since) // width, str(run.state))
+        for run in db.table(Run).values()
+        if run.id >= low and tenant in (ALL, run.tenant)
+    )
+    return [{"slice": at, "state": state, "n": n} for (at, state), n in counts.items()]
+
+
+def window_flows(db: MemoryDatabase, low: str, tenant: str) -> Found:
+    counts = Counter(
+        (run.flow_name, str(run.state))
+        for run in db.table(Run).values()
+        if run.id >= low and tenant in (ALL, run.tenant)
+    )
+    return [{"flow_name": flow, "state": state, "n": n} for (flow, state), n in counts.items()]
+
+
 def count_queues(db: MemoryDatabase) -> Found:
     return [
         {
@@ -151,6 +169,8 @@ QUERIES: dict[str, Callable[..., Found]] = {
     for query in (
         next_due,
         count_runs,
+        window_slices,
+        window_flows,
         count_queues,
         count_held,
         stopping,

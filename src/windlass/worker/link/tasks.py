@@ -92,6 +92,11 @@ class Tasks:
             if known is not None:
                 self._on_result(known)
             return
+        odd = odd_metadata(dispatch)
+        if odd:
+            code = codes.DISPATCH_INVALID_METADATA
+            self._on_refused(dispatch, code, odd, "worker.runner")
+            return
         executor = self._find(dispatch)
         if executor is None:
             name = f"{dispatch.package_name}@{dispatch.package_version}:{dispatch.node_type}"
@@ -194,6 +199,19 @@ class Tasks:
         while self.running:
             self.finished.clear()
             await self.finished.wait()
+
+
+def odd_metadata(dispatch: m.Dispatch) -> str:
+    """What does not fit together in what a dispatch says beside its parameters; "" if all does."""
+    for name in ("node_type", "package_name", "package_version"):
+        if not getattr(dispatch, name):
+            return f"{name} is empty"
+    index, chain = dispatch.chain_index, dispatch.middleware_chain
+    if index is not None and not dispatch.host_node_id:
+        return "chain_index without host_node_id"
+    if index is not None and index > len(chain or ()):
+        return f"chain_index is {index}, and the chain has {len(chain or ())} middlewares"
+    return ""
 
 
 def failed(dispatch: m.Dispatch, code: str, message: str) -> m.Result:

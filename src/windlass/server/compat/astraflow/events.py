@@ -13,12 +13,12 @@ import asyncio
 import contextlib
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from windlass.dialects.workflow import HOST
 from windlass.engine.engine import Engine
@@ -52,6 +52,7 @@ from windlass.server.compat.astraflow.worker_news import (
     heartbeat_news,
     package_news,
 )
+from windlass.server.event_stream import EventStream
 from windlass.server.link.plane import LinkPlane
 from windlass.server.link.session import Session
 from windlass.server.routes import Route
@@ -153,7 +154,7 @@ class Events:
 
     async def read(
         self, client: str, last_id: str, stopping: asyncio.Event
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes]:
         """The stream of one client, until it leaves, falls behind, or the server stops."""
         stream = Stream(client, began_at=self._engine.store.now())
         self._streams.setdefault(client, set()).add(stream)
@@ -173,7 +174,7 @@ class Events:
 
     async def _messages(
         self, stream: Stream, last_id: str, stopping: asyncio.Event
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes]:
         async for news, replayed in self._history.begin(stream, last_id):
             yield self._message(stream.client, news, replayed=replayed)
         while not stopping.is_set():
@@ -322,11 +323,7 @@ async def events(request: Request) -> Response:
     streams: TenantEvents = request.app.state.events
     hub = streams.of(who(request).tenant)
     last_id = request.headers.get("last-event-id") or request.query_params.get("lastEventId", "")
-    return StreamingResponse(
-        hub.read(client, last_id, request.app.state.stopping),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    return EventStream(request, hub.read(client, last_id, request.app.state.stopping))
 
 
 ROUTES = [Route("GET", "/api/v1/events", events, query=("clientSessionId", "lastEventId"))]

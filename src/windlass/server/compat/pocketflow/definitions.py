@@ -44,6 +44,18 @@ def prep_json(node: Json, kind: str, *, branch: object = None, sub: str = "") ->
     return _text(prepared | ({"sub": sub} if sub else {}))
 
 
+def branch_service(node: Json, index: int) -> str:
+    """What a branch of a parallel node goes by: the service, or function, it calls."""
+    specs = field(node, "parallel_execs")
+    if is_list(specs) and 0 <= index < len(specs):
+        named = field(specs[index], "service") or field(specs[index], "func")
+        named = named or field(node, "service") or field(node, "func")
+    else:
+        names = field(node, "parallel_services") or field(field(node, "params"), "services")
+        named = names[index] if is_list(names) and 0 <= index < len(names) else None
+    return named if isinstance(named, str) and named else str(index)
+
+
 def script_command(node: Json, index: int) -> str:
     """The program a node, or one of its branches, runs."""
     script = field(node, "script")

@@ -11,6 +11,7 @@ from windlass.model.states import ATTEMPT_LIVE, TASK_ENDED, AttemptState, TaskSt
 from windlass.ports.store import Cond
 from windlass.server.compat.pocketflow.definitions import (
     Json,
+    branch_service,
     node_at,
     prep_json,
     script_command,
@@ -50,7 +51,7 @@ async def node_runs(engine: Engine, run: Run) -> list[dict[str, Any]]:
     for task in tasks:
         order = steps_to(task, by_id)
         node = node_at(definition, task.node)
-        place = where(task, kinds) | {"prep_json": prepared(task, kinds, node)}
+        place = where(task, kinds, node)
         for attempt in attempts.get(task.id, ()):
             line = attempt_line(task, attempt, place) | executor(task, attempt, node)
             lines.append((attempt.claimed_at, (*order, attempt.number), line))
@@ -68,14 +69,23 @@ def steps_to(task: Task, by_id: dict[str, Task]) -> tuple[float, ...]:
     return (*above, task.step, task.idx)
 
 
-def where(task: Task, kinds: dict[str, str]) -> dict[str, str]:
-    """Which node a line belongs to, and which branch or sub-node of it."""
+def where(task: Task, kinds: dict[str, str], node: Json) -> dict[str, str]:
+    """Which node a line belongs to, which branch or sub-node of it, and what it read."""
     parent, _, key = task.node.rpartition("/")
+    around = kinds.get(task.scope, "")
     if not parent:
-        return {"node_key": task.node, "sub_status": "", "branch_id": ""}
-    sub_status = _SUB_STATUS.get(kinds.get(task.scope, ""), "sub_node_complete")
-    branch = str(task.idx) if task.idx >= 0 else key
-    return {"node_key": parent, "sub_status": sub_status, "branch_id": branch}
+        place = {"node_key": task.node, "sub_status": "", "branch_id": ""}
+        return {**place, "prep_json": prep_json(node, task.kind)}
+    branch: str | int | None = task.idx if task.idx >= 0 else None
+    if around == "parallel":
+        branch = branch_service(node, task.idx)
+    sub = key if around == "subflow" else ""
+    return {
+        "node_key": parent,
+        "sub_status": _SUB_STATUS.get(around, "sub_node_complete"),
+        "branch_id": key if branch is None else str(branch),
+        "prep_json": prep_json(node, task.kind, branch=branch, sub=sub),
+    }
 
 
 def attempt_line(task: Task, attempt: Attempt, place: dict[str, str]) -> dict[str, Any]:
@@ -124,12 +134,6 @@ def task_line(task: Task, place: dict[str, str]) -> dict[str, Any]:
         "worker_url": "queue" if task.state is TaskState.QUEUED else "",
         "log_path": "",
     }
-
-
-def prepared(task: Task, kinds: dict[str, str], node: Json) -> str:
-    """What a line says its node read."""
-    inside = task.node.rpartition("/")[2] if kinds.get(task.scope) == "subflow" else ""
-    return prep_json(node, task.kind, branch=task.idx if task.idx >= 0 else None, sub=inside)
 
 
 def executor(task: Task, attempt: Attempt, node: Json) -> dict[str, str]:

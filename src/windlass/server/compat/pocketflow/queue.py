@@ -11,7 +11,7 @@ from windlass.engine.attempts import Attempts
 from windlass.engine.workers import check_services
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, Denied, NotFound, StaleLease
-from windlass.model.rows import Attempt, Failure
+from windlass.model.rows import Failure
 from windlass.model.values import is_list, is_object
 from windlass.server.api.workers import attempts_of
 from windlass.server.caller import engine_of, who
@@ -26,6 +26,7 @@ from windlass.server.compat.pocketflow.names import (
     text_field,
 )
 from windlass.server.http import reply
+from windlass.server.own_attempts import check_own
 from windlass.server.waiting import wait_for_work
 
 _WAIT_MS = 2_000
@@ -106,6 +107,7 @@ async def complete_one(request: Request, fields: dict[str, Any]) -> None:
         await attempts.check_token(attempt_id, token)
     elif who(request).workers:
         raise Denied("send the token that came with the task; only its holder has that")
+    await check_own(request, attempt_id)
     error = fields.get("error")
     if error is None or error == "":
         output = msgspec.json.encode(fields.get("result")).decode()
@@ -125,22 +127,10 @@ async def update_run(request: Request) -> Response:
     """A worker says it has begun."""
     fields = await read_fields(request)
     attempt_id = bare(text_field(fields, "run_id", required=True), "run")
-    if who(request).workers:
-        await check_own(request, attempt_id)
+    await check_own(request, attempt_id)
     if text_field(fields, "status") == "running":
         await attempts_of(request).started(attempt_id)
     return reply(OK)
-
-
-async def check_own(request: Request, attempt_id: str) -> None:
-    """A token bound to a worker speaks of that worker's attempts only; of one that is not there it
-    hears the same."""
-    async with engine_of(request).store.session() as session:
-        rows = await session.rows(Attempt, [attempt_id])
-    try:
-        who(request).check_worker(rows[0].worker_id if rows else "")
-    except Denied as error:
-        raise Denied(f'"run-{attempt_id}" is no attempt of this token\'s worker') from error
 
 
 async def heartbeat(request: Request) -> Response:

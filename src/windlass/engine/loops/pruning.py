@@ -1,0 +1,79 @@
+"""Forgets workers nobody has heard of for long, processes that ran the control plane once, and what
+workers said is in packages that none of them has any more."""
+
+import asyncio
+from collections.abc import Sequence
+
+from windlass.engine.engine import Engine
+from windlass.engine.jobs import Outdated
+from windlass.engine.loops.forever import raise_outage
+from windlass.engine.workers import services_of
+from windlass.model.packages import Manifest
+from windlass.model.rows import Row, Worker
+from windlass.ports.store import Cond
+
+
+class Pruning:
+    def __init__(self, engine: Engine, every_s: float = 600.0, batch_max: int = 500) -> None:
+        self._engine = engine
+        self._every_s = every_s
+        self._batch_max = batch_max
+
+    async def run_once(self) -> int:
+        settings = self._engine.settings
+        pruned = await self._workers("!=", settings.worker_kept_s)
+        pruned += await self._workers("=", settings.control_kept_s)
+        return pruned + await self._manifests(settings.manifest_kept_s)
+
+    async def _workers(self, is_control: str, kept_s: float) -> int:
+        settings = self._engine.settings
+        # Whoever may still come back under its leases is not forgotten, whatever was set.
+        kept_s = max(kept_s, settings.worker_ttl_s + settings.lease_s)
+        where = [
+            Cond("seen_at", "<", self._before(kept_s)),
+            Cond("transport", is_control, "control"),
+        ]
+        rows = await self._engine.store.page(Worker, where, order="seen_at", limit=self._batch_max)
+        return await self._remove(rows)
+
+    async def _manifests(self, kept_s: float) -> int:
+        """Those of packages that a worker still has are looked at again the next time."""
+        pruned, after = 0, ""
+        in_use: frozenset[str] | None = None
+        while True:
+            where = [Cond("reported_at", "<", self._before(kept_s)), Cond("package", ">", after)]
+            rows = await self._engine.store.page(
+                Manifest, where, order="package", limit=self._batch_max
+            )
+            if not rows:
+                return pruned
+            if in_use is None:
+                in_use = await self._packages()
+            pruned += await self._remove([row for row in rows if row.package not in in_use])
+            after = rows[-1].package
+
+    async def _packages(self) -> frozenset[str]:
+        """Every `name@version` that a worker has, as far as it is remembered."""
+        found: set[str] = set()
+        after = ""
+        while True:
+            where = [Cond("transport", "=", "link"), Cond("id", ">", after)]
+            rows = await self._engine.store.page(Worker, where, limit=self._batch_max)
+            if not rows:
+                return frozenset(found)
+            found.update(name for row in rows for name in services_of(row))
+            after = rows[-1].id
+
+    async def _remove(self, rows: Sequence[Row]) -> int:
+        """Remove rows, but none that has changed since it was read: its worker is back."""
+        engine = self._engine
+        writes = (engine.write(removed={type(row): {row.pk}}, stands=(row,)) for row in rows)
+        results = await asyncio.gather(*writes, return_exceptions=True)
+        back = sum(isinstance(result, Outdated) for result in results)
+        return len(rows) - back - raise_outage([r for r in results if not isinstance(r, Outdated)])
+
+    def _before(self, kept_s: float) -> int:
+        return self._engine.store.now() - int(kept_s * 1000)
+
+    async def pause(self) -> None:
+        await asyncio.sleep(self._every_s)
