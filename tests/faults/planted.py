@@ -7,7 +7,17 @@ import pytest
 
 from windlass.engine import advance, demand, passes, runs, workspace
 from windlass.engine.loops import leases, orphans, timers
-from windlass.kernel import cancel, decide, recount, reopen, routing, scopes, turn, visits
+from windlass.kernel import (
+    cancel,
+    decide,
+    downstream,
+    recount,
+    reopen,
+    routing,
+    scopes,
+    turn,
+    visits,
+)
 from windlass.kernel.events import AttemptSucceeded, Claim, TimerFired
 from windlass.kernel.nodes import call, subflow
 from windlass.kernel.turn import Decision, Turn
@@ -340,10 +350,10 @@ def kept_edges_forgotten(patch: Patch) -> None:
 
 @fault("a redo supersedes what follows a task at once, and not what follows that")
 def redo_stops_short(patch: Patch) -> None:
-    right = reopen.downstream
+    right = downstream.downstream
 
-    def downstream(graph: Any, tasks: Sequence[Task], task: Task) -> list[Task]:
+    def near_ones(graph: Any, tasks: Sequence[Task], task: Task) -> list[Task]:
         near = {edge.target for edge in graph.edges.get(task.node, ())}
         return [row for row in right(graph, tasks, task) if row.node in near]
 
-    patch.setattr(reopen, "downstream", downstream)
+    patch.setattr(reopen, "downstream", near_ones)
