@@ -212,10 +212,10 @@ async def test_named_queries(store: Store) -> None:
         Timer(id="y!k", run_id=RUN, task_id="y", kind="k", due_at=22),
         *(Version(id=f"v{n}", flow_id="f", number=n, source="{}", created_at=1) for n in (1, 3)),
     )
-    runs = await store.query("count_runs")
+    runs = await store.query("count_runs", tenant="*")
     assert {row["state"]: row["n"] for row in runs} == {"running": 1, "failed": 1}
     assert await store.query("count_queues") == [{"queue": "pull:q", "n": 2, "oldest": 5}]
-    assert await store.query("count_held") == [{"worker_id": "w", "n": 2}]
+    assert await store.query("count_held", tenant="*") == [{"worker_id": "w", "n": 2}]
     assert await store.query("next_due", now=0) == [{"due_at": 22}]
     assert await store.query("flow_versions", flow_ids=["f", "g"]) == [
         {"flow_id": "f", "n": 2, "latest": 3}
@@ -247,7 +247,7 @@ async def test_the_target_of_a_run_is_found_by_id_or_newest_name(store: Store) -
     )
 
     async def target(flow: str, number: int = 0) -> list[str]:
-        rows = await store.query("find_target", flow=flow, number=number)
+        rows = await store.query("find_target", flow=flow, number=number, tenant="*")
         return [row["version_id"] for row in rows]
 
     assert await target("a") == ["f2v2"]
@@ -290,7 +290,7 @@ async def test_tasks_without_a_worker_are_found_by_queue_time_and_dialect(store:
 
 async def test_queries_on_an_empty_database(store: Store) -> None:
     assert await store.query("next_due", now=0) == [{"due_at": None}]
-    assert await store.query("count_runs") == await store.query("count_queues") == []
+    assert await store.query("count_runs", tenant="*") == await store.query("count_queues") == []
 
 
 async def test_a_page_of_several_states_is_one_list_in_order(store: Store) -> None:

@@ -133,7 +133,7 @@ async def test_columns_written_once_stay_whatever_an_update_carries(store: Store
     await change(
         store,
         a_run(seq=1, params="{}", flow_name="other", created_at=7, node="n2"),
-        a_task(T1, input="[2]", node="m", made_seq=9, state=TaskState.RUNNING),
+        a_task(T1, input="[1]", node="m", made_seq=9, state=TaskState.RUNNING),
         an_attempt(T1, lease_until=1, holder="x", state=AttemptState.RUNNING),
     )
     assert await all_rows(store, Run) == [a_run(seq=1, params='{"a":1}', node="n2")]
@@ -141,11 +141,16 @@ async def test_columns_written_once_stay_whatever_an_update_carries(store: Store
     assert await all_rows(store, Attempt) == [an_attempt(T1, state=AttemptState.RUNNING)]
 
 
-async def test_a_late_column_is_written_once_when_it_comes(store: Store) -> None:
+async def test_a_late_column_is_written_when_it_comes_and_stays_until_it_comes_again(
+    store: Store,
+) -> None:
     await make(store, a_run(), a_task(T1, input=None))
     await change(store, a_run(seq=1), a_task(T1, input="[1]"))
-    await change(store, a_run(seq=2), a_task(T1, input="[2]", step=5), seq=1)
+    await change(store, a_run(seq=2), a_task(T1, input=None, step=5), seq=1)
     assert await all_rows(store, Task) == [a_task(T1, input="[1]")]
+    # A superseded task that is visited again begins with another input.
+    await change(store, a_run(seq=3), a_task(T1, input="[2]"), seq=2)
+    assert await all_rows(store, Task) == [a_task(T1, input="[2]")]
 
 
 async def test_removing_needs_no_row(store: Store) -> None:

@@ -7,7 +7,17 @@ import pytest
 
 from windlass.engine import advance, demand, passes, runs, workspace
 from windlass.engine.loops import leases, orphans, timers
-from windlass.kernel import cancel, decide, routing, scopes, turn, visits
+from windlass.kernel import (
+    cancel,
+    decide,
+    downstream,
+    recount,
+    reopen,
+    routing,
+    scopes,
+    turn,
+    visits,
+)
 from windlass.kernel.events import AttemptSucceeded, Claim, TimerFired
 from windlass.kernel.nodes import call, subflow
 from windlass.kernel.turn import Decision, Turn
@@ -325,3 +335,25 @@ def join_begins_early(patch: Patch) -> None:
         return task
 
     patch.setattr(visits, "new_task", new_task)
+
+
+# Redoing part of a graph with joins
+
+
+@fault("a join that is redone waits for the edges of what was kept as well")
+def kept_edges_forgotten(patch: Patch) -> None:
+    def recount_one(turn: Turn, row: Task, settled: recount.Settled) -> None:
+        turn.move(row, row.state, edges_open=turn.graph.joins[row.node], edges_fired=0)
+
+    patch.setattr(recount, "_recount_one", recount_one)
+
+
+@fault("a redo supersedes what follows a task at once, and not what follows that")
+def redo_stops_short(patch: Patch) -> None:
+    right = downstream.downstream
+
+    def near_ones(graph: Any, tasks: Sequence[Task], task: Task) -> list[Task]:
+        near = {edge.target for edge in graph.edges.get(task.node, ())}
+        return [row for row in right(graph, tasks, task) if row.node in near]
+
+    patch.setattr(reopen, "downstream", near_ones)

@@ -19,7 +19,7 @@ from windlass.kernel.events import (
     StartRun,
 )
 from windlass.kernel.redo import descendants_of, find_task
-from windlass.kernel.reopen import reopened
+from windlass.kernel.reopen import is_undone, redone_from, reopened
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Idempotency, Json, Run, Task, Variable
 from windlass.model.states import RUN_ENDED, RunState
@@ -186,8 +186,14 @@ async def redo_preview(
     graph = await engine.graphs.load(run.version_id)
     async with engine.store.session() as session:
         tasks = await session.run_tasks(run.id)
+    if graph.joins and descendants:
+        task, later = redone_from(graph, run, tasks, task_id)
+        again = {row.id for row in later if row.id != task.id}
+        if run.state in RUN_ENDED:
+            again |= {row.id for row in tasks if row.id != task.id and is_undone(graph, row)}
+        return task, [row.id for row in tasks if row.id in again]
     if graph.joins:
-        task, opened = reopened(graph, run, tasks, task_id, descendants=descendants)
+        task, opened = reopened(graph, run, tasks, task_id)
         return task, [row.id for row in opened]
     task = find_task(tasks, task_id, run.id)
     return task, [row.id for row in descendants_of(tasks, task)] if descendants else [task.id]

@@ -133,6 +133,7 @@ def supersede(turn: Turn, task: Task) -> None:
 
 
 def scope_is_open(turn: Turn, task: Task) -> bool:
+    """Whether a task's container has not ended; the run itself is opened last."""
     if task.scope == task.run_id:
         return True
     return turn.task(task.scope).state not in TASK_ENDED
@@ -155,8 +156,11 @@ def restore_variables(turn: Turn, tasks: Sequence[Task], task: Task, dropped: se
         for t in tasks
         if t.scope in scopes and t.id not in dropped and t.state is not TaskState.SUPERSEDED
     ]
+    # A task that ended with nothing to do may have left an output, which was never written.
     writes: list[tuple[int, Task | tuple[str, str]]] = [
-        (t.ended_seq, t) for t in kept if t.output is not None and t.idx < 0 and t.ended_seq
+        (t.ended_seq, t)
+        for t in kept
+        if t.output is not None and t.idx < 0 and t.ended_seq and t.state is not TaskState.SKIPPED
     ]
     writes += [(seq, (key, value)) for seq, key, value in turn.view.signals(turn.run.id)]
     for _, source in sorted(writes, key=lambda write: write[0]):

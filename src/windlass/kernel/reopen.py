@@ -1,72 +1,86 @@
-"""Doing what failed again where nodes wait for all their edges.
+"""Doing again where nodes wait for all their edges: what failed, or a task and what came of it.
 
-The parts of such a run go on side by side, so what failed took others with it. All of them are
-opened again, each where it stood. Counts of edges stay as they are: an edge from something that did
-not succeed has not fired, and fires once it does. What succeeded while the run was already being
-cancelled led nowhere then; those edges are owed, and followed now.
+The parts of such a run go on side by side. What failed took others with it: all of them are opened
+again, each where it stood. *Retry from* a task also lets everything that came of it count no longer
+(see `superseded`); what ended well beside it is kept. Then edges are counted anew, so that a join
+waits for just what is redone and begins again with that and what was kept.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 
+from windlass.kernel.downstream import downstream, first_caller, is_called
+from windlass.kernel.recount import recount
 from windlass.kernel.redo import (
     find_task,
+    let_go,
     places_above,
     reopen_around,
     reopen_container,
+    restore_variables,
     revisit,
+    scope_is_open,
 )
-from windlass.kernel.routing import fired_edges
+from windlass.kernel.routing import end_subflow, is_settled, join, release_next
+from windlass.kernel.superseded import mark_superseded
 from windlass.kernel.turn import Turn, Visit
 from windlass.model.errors import Conflict
-from windlass.model.graph import Edge, Graph, Kind
+from windlass.model.graph import Graph, Kind
 from windlass.model.rows import Run, Task
-from windlass.model.states import RUN_ENDED, RunState, TaskState
+from windlass.model.states import RUN_ENDED, TASK_ENDED, RunState, TaskState
 
 _UNDONE = (TaskState.FAILED, TaskState.CANCELLED)
-_DONE = (TaskState.SUCCEEDED, TaskState.SKIPPED)
+_FAN_OUTS = (Kind.PARALLEL, Kind.FOREACH)
+_CONTAINERS = (*_FAN_OUTS, Kind.SUBFLOW)
 
 
 def reopen(turn: Turn, task_id: str | None, descendants: bool) -> Task:
-    """Open an ended run where it failed; returns the task named, or the one that failed."""
+    """Open a run at a task, or where it failed; returns the task that is done again."""
     run = turn.run
     tasks = [turn.task(task.id) for task in turn.view.all_tasks(run.id)]
-    task, _ = reopened(turn.graph, run, tasks, task_id, descendants=descendants)
-    own = [row for row in tasks if not is_called(turn.graph, row)]
-    open_again(turn, own)
+    if descendants:
+        task, later = redone_from(turn.graph, run, tasks, task_id)
+        for row in later:
+            mark_superseded(turn, row)
+        if run.state not in RUN_ENDED:
+            turn.set_run(generation=run.generation + 1)
+    else:
+        task, _ = reopened(turn.graph, run, tasks, task_id)
     reopen_around(turn, task)
-    follow_owed(turn, own)
+    own = [row for row in tasks if not is_called(turn.graph, row)]
+    open_again(turn, [row for row in own if not descendants or row.id != task.id])
+    if descendants:
+        begin_again(turn, task)
+        restore_variables(turn, [turn.task(row.id) for row in tasks], task, set())
+    recount(turn, own)
+    go_on_inside(turn, own)
     return task
 
 
-def follow_owed(turn: Turn, tasks: Sequence[Task]) -> None:
-    """Follow the edges of tasks that ended well when nobody followed edges any more.
+def redone_from(
+    graph: Graph, run: Run, tasks: Sequence[Task], task_id: str | None
+) -> tuple[Task, list[Task]]:
+    """The task to redo, and what is superseded with it: itself too, unless it is only called again.
 
-    Edges arrive in the order their tasks end, so those a node has not counted are the newest.
+    What an attempt called for cannot be had without its caller, so that is redone instead.
     """
-    by_place = {(task.scope, task.node): task for task in tasks}
-    settled: defaultdict[tuple[str, str], list[tuple[int, Task, Edge]]] = defaultdict(list)
-    for task in tasks:
-        if task.state in _DONE and task.idx < 0:
-            for edge in turn.graph.edges.get(task.node, ()):
-                if edge.target in turn.graph.joins:
-                    settled[task.scope, edge.target].append((task.ended_seq, task, edge))
-    for place, arrivals in settled.items():
-        known = by_place.get(place)
-        counted = turn.graph.joins[place[1]] - known.edges_open if known is not None else 0
-        arrivals.sort(key=lambda arrival: arrival[0])
-        for _, source, edge in arrivals[counted:]:
-            fired = source.state is TaskState.SUCCEEDED and edge in fired_edges(turn, source)
-            turn.visits.append(Visit(place[0], place[1], fired))
+    if run.state is RunState.CANCELLING:
+        raise Conflict(f"run {run.id} is being cancelled; retry it once it is cancelled")
+    task = first_caller(graph, tasks, find_task(tasks, task_id, run.id))
+    if task.state is TaskState.PENDING or task.edges_open:
+        raise Conflict(f"task {task.id} has not begun; there is nothing to do again")
+    later = downstream(graph, tasks, task)
+    return task, later if is_called_again(task) else [task, *later]
+
+
+def is_called_again(task: Task) -> bool:
+    """Whether doing a task again is calling again, with the input it had."""
+    return task.kind == Kind.CALL and task.queue is not None
 
 
 def reopened(
-    graph: Graph, run: Run, tasks: Sequence[Task], task_id: str | None, *, descendants: bool
+    graph: Graph, run: Run, tasks: Sequence[Task], task_id: str | None
 ) -> tuple[Task, list[Task]]:
     """The task named, or the one that failed, and all that would be opened with it."""
-    if descendants:
-        text = "a graph whose nodes wait for all their edges cannot be redone in part yet"
-        raise Conflict(f"{text}; retry what failed, or start a new run")
     if run.state not in RUN_ENDED:
         wait = "once it is cancelled" if run.state is RunState.CANCELLING else "once it has ended"
         raise Conflict(f"run {run.id} is {run.state}; retry it {wait}")
@@ -75,32 +89,42 @@ def reopened(
     if task.state not in _UNDONE:
         raise Conflict(f"task {task.id} is {task.state}, not failed; there is nothing to retry")
     around = {place for place in places_above(task.id) if place != run.id}
-    return task, [row for row in own if row.state in _UNDONE or row.id in around]
+    return task, [row for row in own if is_undone(graph, row) or row.id in around]
 
 
-def is_called(graph: Graph, task: Task) -> bool:
-    """Whether an attempt called for a task or a container around it: the next one calls anew."""
-    path = task.node
-    while path:
-        if graph.nodes[path].awaited:
-            return True
-        path = path.rpartition("/")[0]
-    return False
+def is_undone(graph: Graph, task: Task) -> bool:
+    """Whether a task ended without a result that anything could go on from."""
+    return task.state in _UNDONE and not is_settled(graph, task)
 
 
 def open_again(turn: Turn, tasks: Sequence[Task]) -> None:
     """Open every task that failed or was cancelled; containers come before what is in them."""
-    for task in tasks:
-        if task.state not in _UNDONE:
+    for row in tasks:
+        task = turn.task(row.id)
+        if not is_undone(turn.graph, task) or not is_wanted(turn, task):
             continue
         if task.edges_open:
             wait_again(turn, task)
-        elif task.kind == Kind.SUBFLOW:
+        elif task.kind in _CONTAINERS and (task.made or task.kind == Kind.SUBFLOW):
             reopen_container(turn, task)
-        elif task.queue is None:
+        elif is_called_again(task):
+            revisit(turn, task)
+        elif task.kind == Kind.CALL or task.kind in _FAN_OUTS:
             raise Conflict(f"task {task.id} could not begin, and would fail again: {task.error}")
         else:
-            revisit(turn, task)
+            mark_superseded(turn, task)
+            begin_again(turn, task)
+
+
+def is_wanted(turn: Turn, task: Task) -> bool:
+    """Whether anybody still waits for a task: its scope is open. A branch that failed is a result
+    like others, unless its fan-out failed because of it and is open again."""
+    if not scope_is_open(turn, task):
+        return False
+    if task.idx < 0 or task.scope == task.run_id:
+        return True
+    before = turn.view.get(Task, task.scope)
+    return before is not None and before.state in _UNDONE
 
 
 def wait_again(turn: Turn, task: Task) -> None:
@@ -112,3 +136,33 @@ def wait_again(turn: Turn, task: Task) -> None:
         ended_seq=0,
     )
     turn.count_scope(task.scope, open=1)
+
+
+def begin_again(turn: Turn, task: Task) -> None:
+    """Do one task again. Counting edges anew has those begin that wait for all of theirs."""
+    if is_called_again(task):
+        revisit(turn, turn.task(task.id))
+    elif task.node not in turn.graph.joins:
+        turn.visits.append(Visit(task.scope, task.node))
+
+
+def go_on_inside(turn: Turn, tasks: Sequence[Task]) -> None:
+    """Containers that were opened again go on: branches that wait are let go while there is room,
+    and where all is done already the container comes to its end."""
+    for row in reversed(tasks):
+        task = turn.task(row.id)
+        if row.kind not in _CONTAINERS or row.state not in TASK_ENDED:
+            continue
+        if task.state is not TaskState.RUNNING:
+            continue
+        if task.kind in _FAN_OUTS:
+            let_go(turn, task)
+            task = turn.task(task.id)
+        if task.open or any(visit.scope == task.id for visit in turn.visits):
+            continue
+        if task.kind == Kind.SUBFLOW:
+            end_subflow(turn, task)
+        elif task.made == task.total:
+            join(turn, task)
+        else:
+            release_next(turn, task, turn.node(task))

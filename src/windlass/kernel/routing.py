@@ -14,9 +14,9 @@ from windlass.kernel.conditions import Facts
 from windlass.kernel.scopes import cancel_below
 from windlass.kernel.turn import Turn, Visit, container_of
 from windlass.kernel.values import encode, parse
-from windlass.model.graph import Edge, Kind, Node, Strategy
+from windlass.model.graph import Edge, Graph, Kind, Node, Strategy
 from windlass.model.ids import branch_id, task_id
-from windlass.model.rows import Failure, Json, Task, Variable
+from windlass.model.rows import Failure, Json, Task, Variable, read_failure
 from windlass.model.states import RunState, TaskState
 from windlass.model.values import is_object
 
@@ -31,11 +31,7 @@ def succeed(turn: Turn, task: Task, output: Json, action: str) -> None:
         close(turn, task)
         return
     note_position(turn, task)
-    if node.fires_all:
-        leave(turn, task, fired_edges(turn, task))
-    else:
-        chosen = choose_edge(turn, node, action, "default")
-        leave(turn, task, [chosen] if chosen is not None else [])
+    leave(turn, task, edges_taken(turn, task))
     close(turn, task)
 
 
@@ -64,7 +60,7 @@ def fail(turn: Turn, task: Task, failure: Failure, output: Json | None = None) -
         close(turn, task)
         return
     note_position(turn, task)
-    edge = failure_edge(turn, node, failure)
+    edge = failure_edge(turn.graph, node, failure)
     if node.awaited:
         close(turn, task)
     elif edge is not None:
@@ -96,6 +92,30 @@ def skip_host(turn: Turn, outermost: Task) -> None:
     skip(turn, host, subflow_output(turn, host))
 
 
+def is_settled(graph: Graph, task: Task) -> bool:
+    """Whether a task ended so that what comes after it knows: a failure only if it was caught."""
+    if task.state is TaskState.FAILED:
+        return failure_edge(graph, graph.nodes[task.node], failure_of(task)) is not None
+    return task.state in (TaskState.SUCCEEDED, TaskState.SKIPPED)
+
+
+def edges_taken(turn: Turn, task: Task) -> list[Edge]:
+    """The edges that fired when a task ended."""
+    node = turn.node(task)
+    edge: Edge | None = None
+    if task.state is TaskState.SUCCEEDED:
+        if node.fires_all:
+            return fired_edges(turn, task)
+        edge = choose_edge(turn.graph, node, task.action, "default")
+    elif task.state is TaskState.FAILED:
+        edge = failure_edge(turn.graph, node, failure_of(task))
+    return [edge] if edge is not None else []
+
+
+def failure_of(task: Task) -> Failure:
+    return read_failure(task.error) or Failure("failed", "unknown")
+
+
 def fired_edges(turn: Turn, task: Task) -> list[Edge]:
     """The edges that a task which fires all of them does fire: those whose conditions hold."""
     facts = Facts(turn, task.input, task.output)
@@ -106,9 +126,9 @@ def fired_edges(turn: Turn, task: Task) -> list[Edge]:
     ]
 
 
-def choose_edge(turn: Turn, node: Node, *actions: str) -> Edge | None:
+def choose_edge(graph: Graph, node: Node, *actions: str) -> Edge | None:
     """The first edge for the first action that has one."""
-    edges = turn.graph.edges.get(node.path, ())
+    edges = graph.edges.get(node.path, ())
     for action in actions:
         for edge in edges:
             if action and edge.on == action:
@@ -116,11 +136,11 @@ def choose_edge(turn: Turn, node: Node, *actions: str) -> Edge | None:
     return None
 
 
-def failure_edge(turn: Turn, node: Node, failure: Failure) -> Edge | None:
+def failure_edge(graph: Graph, node: Node, failure: Failure) -> Edge | None:
     named = ("timeout", "error") if failure.kind == "timeout" else ("error",)
-    edge = choose_edge(turn, node, *named)
-    if edge is None and not turn.graph.fails_run:
-        edge = choose_edge(turn, node, node.action.static, "default")
+    edge = choose_edge(graph, node, *named)
+    if edge is None and not graph.fails_run:
+        edge = choose_edge(graph, node, node.action.static, "default")
     return edge
 
 
@@ -134,8 +154,10 @@ def leave(turn: Turn, task: Task, fired: Sequence[Edge]) -> None:
         if edge.target is not None and (id(edge) in taken or edge.target in joins):
             turn.visits.append(Visit(task.scope, edge.target, id(edge) in taken))
     if joins:
-        # Those that others lead to as well may have a task already: look for all of them at once.
-        shared = {edge.target for edge in edges if edge.target and joins.get(edge.target, 1) > 1}
+        # Those that others lead to as well may have a task already, and after a redo any of them
+        # may: look for all of them at once.
+        few = 0 if turn.redone else 1
+        shared = {edge.target for edge in edges if edge.target and joins.get(edge.target, 0) > few}
         turn.rows(Task, [task_id(task.scope, path, 0) for path in sorted(shared)])
 
 
@@ -284,6 +306,8 @@ def gather(turn: Turn, container: Task, strategy: Strategy) -> tuple[Json, Failu
     parts: list[str] = []
     first_error: Failure | None = None
     for _, state, output, error in turn.branch_results(container.id):
+        if state is TaskState.SUPERSEDED:
+            continue  # A redo has fewer items than there were before.
         if state is TaskState.SUCCEEDED:
             parts.append(output or "null")
             continue

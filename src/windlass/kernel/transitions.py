@@ -44,6 +44,7 @@ REOPEN_TASK: Mapping[TaskState, frozenset[TaskState]] = {
     T.FAILED: _REOPENED,
     T.SKIPPED: _REOPENED,
     T.CANCELLED: _REOPENED | {T.PENDING},
+    T.SUPERSEDED: frozenset({T.PENDING, T.QUEUED}),
 }
 
 _ATTEMPT_ENDS = frozenset({A.SUCCEEDED, A.FAILED, A.TIMED_OUT, A.LOST, A.CANCELLED})

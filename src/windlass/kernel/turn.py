@@ -188,6 +188,12 @@ class Turn:
     def cancelling(self) -> bool:
         return (self._run.get("state") or self._base.state) is RunState.CANCELLING
 
+    @property
+    def redone(self) -> bool:
+        """Whether the run was ever opened again or redone in part: then a visit may find its task
+        of an earlier time."""
+        return bool(self._run.get("generation") or self._base.generation)
+
     # Writing
 
     def make(self, row: Row) -> None:

@@ -8,6 +8,7 @@ from windlass.kernel.entry import may_begin
 from windlass.kernel.fills import task_input
 from windlass.kernel.nodes import call, choice, fanout, subflow, timer, wait
 from windlass.kernel.routing import fail_scope, skip, succeed
+from windlass.kernel.superseded import take_up_again
 from windlass.kernel.turn import Turn, Visit
 from windlass.model.graph import Kind, Node
 from windlass.model.ids import task_id
@@ -47,7 +48,7 @@ def visit_all(turn: Turn) -> None:
             if task is None:
                 continue
         else:
-            task = new_task(turn, visit.scope, visit.path)
+            task = next_task(turn, visit.scope, visit.path)
         if turn.visited > turn.limits.visits_per_turn:
             text = f"passed {turn.visited} nodes without waiting or calling anything"
             # What catches this failure is visited too, and fails in turn: so the run itself ends.
@@ -63,7 +64,8 @@ def arrive(turn: Turn, visit: Visit) -> Task | None:
     The first to arrive makes the task, pending; the last lets it begin, or skips it if none of
     them fired. Returns the task when it is to be visited now.
     """
-    task = only_edge(turn, visit) if turn.graph.joins[visit.path] == 1 else one_edge(turn, visit)
+    single = turn.graph.joins[visit.path] == 1 and not turn.redone
+    task = only_edge(turn, visit) if single else one_edge(turn, visit)
     if task is None:
         return None
     if not task.edges_fired:
@@ -81,11 +83,14 @@ def only_edge(turn: Turn, visit: Visit) -> Task:
 
 
 def one_edge(turn: Turn, visit: Visit) -> Task | None:
-    """Count one of several edges in; the task if it was the last of them."""
+    """Count one of several edges in; the task if it was the last of them. One that was superseded
+    is visited again, and counts the edges that are still to come."""
     task = turn.get(Task, task_id(visit.scope, visit.path, 0))
     if task is None:
         fresh = new_task(turn, visit.scope, visit.path, waits=True)
         task = turn.make_task(replace(fresh, edges_open=turn.graph.joins[visit.path]))
+    elif task.state is TaskState.SUPERSEDED:
+        task = take_up_again(turn, task)
     task = turn.move(
         task,
         task.state,
@@ -96,6 +101,22 @@ def one_edge(turn: Turn, visit: Visit) -> Task | None:
         return None
     turn.joined.add(task.id)
     return task
+
+
+def next_task(turn: Turn, scope: str, path: str) -> Task:
+    """The task of a token's visit: a new one or, where a redo has gone back in a graph with joins,
+    the one that an earlier visit of the same step left superseded."""
+    if not (turn.redone and turn.graph.joins):
+        return new_task(turn, scope, path)
+    fresh = new_task(turn, scope, path)
+    known = turn.get(Task, fresh.id)
+    while known is not None and known.state is not TaskState.SUPERSEDED:
+        fresh = replace(fresh, id=task_id(scope, path, fresh.step + 1), step=fresh.step + 1)
+        known = turn.get(Task, fresh.id)
+    if known is None:
+        return fresh
+    turn.joined.add(known.id)
+    return replace(take_up_again(turn, known), input=fresh.input)
 
 
 def new_task(turn: Turn, scope: str, path: str, *, waits: bool = False) -> Task:

@@ -23,7 +23,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     KEY: ClassVar[tuple[str, ...]] = ("id",)
     FIXED: ClassVar[frozenset[str]] = frozenset()
     LATE: ClassVar[frozenset[str]] = frozenset()
-    """Columns that stay empty until they are written, once; an update carries them only then."""
+    """Columns that stay empty until they are written, and are hardly ever written again; an update
+    carries them only then, and never empties them."""
     HEAVY: ClassVar[Mapping[str, str]] = {}
     """Columns with payloads, and the SQL that stands for them where nobody looks at payloads."""
     UPSERT: ClassVar[bool] = False

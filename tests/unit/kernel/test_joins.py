@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from windlass.engine import flows, runs
-from windlass.model.errors import Conflict
 from windlass.model.graph import (
     ActionRule,
     Activation,
@@ -185,11 +184,18 @@ async def test_an_error_edge_fires_and_the_other_is_known_not_to(
     }
 
 
-async def test_doing_part_of_such_a_graph_again_is_refused_for_now(
+async def test_part_of_such_a_graph_is_done_again_and_the_rest_is_kept(
     handlers: dict[str, Any],
 ) -> None:
-    made = graph([call("a"), call("b")], ("a", "b"))
+    made = graph(
+        [call("a"), call("b"), call("c"), call("d")], ("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")
+    )
     async with local_engine(handlers, clock="fake") as engine:
         ended = await run(engine, made)
-        with pytest.raises(Conflict, match="cannot be redone in part yet"):
-            await runs.retry(engine.engine, ended.run.id, "a", descendants=True)
+        CALLS.clear()
+        await runs.retry(engine.engine, ended.run.id, "b", descendants=True)
+        again = await engine.ended(ended.run.id)
+    assert again.state is RunState.SUCCEEDED
+    assert CALLS == ["b", "d"]
+    kept = {task.node: task.generation for task in again.tasks}
+    assert (kept["a"], kept["c"]) == (0, 0)

@@ -75,7 +75,7 @@ class Saving:
             names += ", seq_was"
             match += " and t.seq = u.seq_was"
         sets = ", ".join(
-            f"{name} = coalesce(t.{name}, u.{name})" if name in table.LATE else f"{name} = u.{name}"
+            f"{name} = coalesce(u.{name}, t.{name})" if name in table.LATE else f"{name} = u.{name}"
             for name in changing(table)
         )
         self._parts.append(

@@ -41,7 +41,7 @@ def on_conflict(table: type[Row]) -> str:
 def update(table: type[Row], names: tuple[str, ...]) -> str:
     """Update some columns of one row with `?` parameters: the columns, then the key."""
     sets = ", ".join(
-        f"{name} = coalesce({name}, ?)" if name in table.LATE else f"{name} = ?" for name in names
+        f"{name} = coalesce(?, {name})" if name in table.LATE else f"{name} = ?" for name in names
     )
     return f"update {table.TABLE} set {sets} where {by_key(table)}"
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from windlass.kernel.routing import branches_at_once, fail, join
+from windlass.kernel.superseded import renew
 from windlass.kernel.turn import Turn
 from windlass.kernel.values import Reader, parse
 from windlass.model.graph import Kind, Node
@@ -61,12 +62,21 @@ def expand(turn: Turn, container: Task) -> None:
     bound = branches_at_once(node)
     out = container.released - (container.made - container.open)
     room = bound - out if bound else last - first
+    released = min(last - first, max(0, room))
+    turn.note(fanout=container.id, made=[first, last], released=released, total=container.total)
+    known: dict[str, Task | None] = {}
+    if container.generation:
+        known = turn.rows(Task, [branch_id(container.id, index) for index in range(first, last)])
     inputs = branch_inputs(turn, container, node, first, last)
     for index, value in zip(range(first, last), inputs, strict=True):
-        make_branch(turn, container, node, index, value, released=index - first < room)
-    released = min(last - first, max(0, room))
+        branch = new_branch(turn, container, node, index, value, released=index - first < room)
+        before = known.get(branch.id)
+        if before is None:
+            turn.make_task(branch)
+        else:
+            columns = {"queue": branch.queue, "input": value, "ready_at": branch.ready_at}
+            renew(turn, before, branch.state, **columns)
     turn.count_scope(container.id, made=last - first, open=last - first, released=released)
-    turn.note(fanout=container.id, made=[first, last], released=released, total=container.total)
     turn.drop_timer(container.id, "expand")
     if last < container.total and not bound:
         turn.set_timer(container.id, "expand", turn.now)
@@ -98,25 +108,24 @@ def items_of(turn: Turn, container: Task) -> list[Json]:
     return items
 
 
-def make_branch(
+def new_branch(
     turn: Turn, container: Task, node: Node, index: int, value: Json | None, *, released: bool
-) -> None:
+) -> Task:
+    """A branch, not yet written."""
     branch = turn.graph.branch(node, index)
     assert branch.target is not None
-    turn.make_task(
-        Task(
-            id=branch_id(container.id, index),
-            run_id=container.run_id,
-            scope=container.id,
-            node=branch.path,
-            kind=branch.kind,
-            state=TaskState.QUEUED if released else TaskState.PENDING,
-            idx=index,
-            queue=branch.target.queue,
-            priority=container.priority,
-            ready_at=turn.now if released else None,
-            input=value,
-            made_seq=turn.seq,
-            created_at=turn.now,
-        )
+    return Task(
+        id=branch_id(container.id, index),
+        run_id=container.run_id,
+        scope=container.id,
+        node=branch.path,
+        kind=branch.kind,
+        state=TaskState.QUEUED if released else TaskState.PENDING,
+        idx=index,
+        queue=branch.target.queue,
+        priority=container.priority,
+        ready_at=turn.now if released else None,
+        input=value,
+        made_seq=turn.seq,
+        created_at=turn.now,
     )

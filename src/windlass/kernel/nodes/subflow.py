@@ -6,7 +6,7 @@ from windlass.kernel.routing import fail, subflow_output
 from windlass.kernel.scopes import cancel_below
 from windlass.kernel.turn import Turn, Visit
 from windlass.model.graph import Node
-from windlass.model.rows import Failure, Task
+from windlass.model.rows import Failure, Task, Variable
 from windlass.model.states import TaskState
 
 
@@ -16,6 +16,10 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
         container = msgspec.structs.replace(container, due_at=turn.now + node.timeout_ms)
         turn.set_timer(task.id, "timeout", turn.now + node.timeout_ms)
     turn.make_task(container)
+    if task.generation:
+        # Visited before and superseded since: nothing of that is said any more.
+        for key in turn.variables(task.id):
+            turn.remove(Variable, (task.id, key))
     turn.visits += [Visit(task.id, path) for path in turn.graph.starts[node.path]]
 
 

@@ -242,7 +242,7 @@ def kept_fixed(old: Row, new: Row) -> Row:
         if getattr(old, name) != getattr(new, name)
     }
     for name in type(old).LATE:
-        if getattr(old, name) is not None:
+        if getattr(new, name) is None:
             differing[name] = getattr(old, name)
     return replace(new, **differing) if differing else new
 
