@@ -1,5 +1,6 @@
 """Cancelling a run: what waits ends now, what runs is asked to stop and given a moment."""
 
+from windlass.kernel.ending import end_run
 from windlass.kernel.routing import close
 from windlass.kernel.scopes import cancel_below, drop_holds
 from windlass.kernel.turn import Turn
@@ -43,7 +44,7 @@ def ask_to_stop(turn: Turn, task: Task) -> None:
 def cancel_forced(turn: Turn) -> None:
     """The moment is over: end the run without waiting for its attempts any longer."""
     cancel_below(turn, turn.run.id)
-    turn.set_run(state=RunState.CANCELLED, finished_at=turn.now, node="")
+    end_run(turn, RunState.CANCELLED)
 
 
 def break_run(turn: Turn, failure: Failure) -> None:
@@ -53,4 +54,4 @@ def break_run(turn: Turn, failure: Failure) -> None:
         cancel_forced(turn)
         return
     cancel_below(turn, turn.run.id)
-    turn.set_run(state=RunState.FAILED, finished_at=turn.now, error=failure.json(), node="")
+    end_run(turn, RunState.FAILED, error=failure.json())

@@ -7,6 +7,7 @@ same package went there (its *binding*). So a task without a worker holds up no 
 """
 
 from windlass.kernel.turn import Turn
+from windlass.model.effects import RELEASE, Effect, worker_address
 from windlass.model.graph import Affinity, Kind, Node, Target, Transport
 from windlass.model.queues import own_queue, owner_of, tenant_queue
 from windlass.model.resources import resource_owner
@@ -87,7 +88,23 @@ def released(turn: Turn, task: Task, node: Node, worker_id: str) -> str | None:
     bound = turn.get(Binding, (task.run_id, target.package))
     if bound is not None and bound.worker_id == worker_id:
         turn.remove(Binding, bound.pk)
+        let_go(turn, worker_id)
     return queue_of(turn, target, None)
+
+
+def let_go(turn: Turn, worker_id: str) -> None:
+    """Have a worker told that what it keeps for the run is not needed any more: by whichever
+    process has its connection, or when it is back."""
+    turn.make(
+        Effect(
+            id=f"{turn.run.id}!{turn.seq}!{worker_id}",
+            kind=RELEASE,
+            address=worker_address(worker_id),
+            run_id=turn.run.id,
+            due_at=turn.now,
+            created_at=turn.now,
+        )
+    )
 
 
 def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
@@ -95,14 +112,18 @@ def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
 
     `lost` limits this to tasks of one worker; those that need something only it has are returned.
     """
+    gone: set[str] = set()
     for package in packages_of(turn):
         bound = turn.get(Binding, (turn.run.id, package))
         if bound is not None and lost in (None, bound.worker_id):
             turn.remove(Binding, bound.pk)
+            gone.add(bound.worker_id)
         if worker_id is not None:
             turn.make(
                 Binding(run_id=turn.run.id, package=package, worker_id=worker_id, bound_at=turn.now)
             )
+    for former in sorted(gone - {worker_id}):
+        let_go(turn, former)
     left_alone: list[str] = []
     for task in turn.open_tasks(turn.run.id):
         node = turn.node(task)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from windlass.kernel.conditions import Facts
+from windlass.kernel.ending import end_run
 from windlass.kernel.scopes import cancel_below
 from windlass.kernel.turn import Turn, Visit, container_of
 from windlass.kernel.values import encode, parse
@@ -192,10 +193,10 @@ def close(turn: Turn, task: Task) -> None:
     if container is not None:
         end_subflow(turn, container)
     elif turn.cancelling:
-        turn.set_run(state=RunState.CANCELLED, finished_at=turn.now, node="")
+        end_run(turn, RunState.CANCELLED)
         turn.drop_timer(task.run_id, "cancel")
     else:
-        turn.set_run(state=RunState.SUCCEEDED, finished_at=turn.now, node="")
+        end_run(turn, RunState.SUCCEEDED)
 
 
 def fail_scope(turn: Turn, task: Task, failure: Failure) -> None:
@@ -204,7 +205,7 @@ def fail_scope(turn: Turn, task: Task, failure: Failure) -> None:
     cancel_below(turn, task.scope)
     container = container_of(turn, task)
     if container is None:
-        turn.set_run(state=RunState.FAILED, finished_at=turn.now, error=failure.json(), node="")
+        end_run(turn, RunState.FAILED, error=failure.json())
         return
     turn.drop_timer(container.id, "timeout")
     container = turn.task(container.id)

@@ -7,6 +7,9 @@ never lost. One that cannot be done stays, dead, for somebody to look at.
 
 from windlass.model.rows import Json, Row
 
+RELEASE = "release"
+"""Tell a worker that what it keeps for a run is not needed any more."""
+
 
 class Effect(Row, frozen=True, kw_only=True):
     TABLE = "effects"

@@ -27,6 +27,7 @@ from windlass.engine.loops.outbox import Outbox
 from windlass.engine.loops.pruning import Pruning
 from windlass.engine.loops.timers import Timers
 from windlass.engine.loops.unserved import UnservedCalls
+from windlass.model.effects import RELEASE
 from windlass.model.rows import Worker
 from windlass.ports.store import Store
 from windlass.protocol.packages.signature import Trust
@@ -130,7 +131,7 @@ class System:
         if "api" in self.options.roles:
             self._loop(LinkLeases(self.link))
             self._loop(LinkChecks(self.link))
-            doing = {COMMAND: self.commands.carry_out}
+            doing = {COMMAND: self.commands.carry_out, RELEASE: self.link.release}
             self._loop(Outbox(engine, doing, self.link.addresses))
         if "control" not in self.options.roles:
             return

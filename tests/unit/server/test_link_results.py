@@ -17,6 +17,8 @@ from tests.unit.server.link_bench import (
     result,
     settlements,
 )
+from windlass.engine.loops.outbox import NotHere
+from windlass.model.effects import RELEASE, Effect, worker_address
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import LogChunk
 from windlass.protocol.link import codes
@@ -140,16 +142,23 @@ async def test_what_no_frame_can_carry_fails_instead_of_breaking_one_link_after_
     assert session.link.take(0) == []
 
 
-async def test_what_a_run_left_is_released_when_the_worker_is_back(bench: Bench) -> None:
+async def test_a_release_counts_once_it_has_arrived(bench: Bench) -> None:
     session = await bench.session()
     session.link.features = frozenset({"resource.release"})
-    session.hold(Held("a@1", "r", "kind", 0))
+    address = worker_address(session.worker_id)
+    effect = Effect(id="e", kind=RELEASE, address=address, run_id="r", due_at=0, created_at=0)
     session.disconnected()
-    session.run_ended("r")
-    session.wake = lambda: None
-    session.resumed()
-    (frame,) = session.link.take(0)
-    assert msgspec.json.decode(frame)["payload"]["scope"] == "r"
+    with pytest.raises(NotHere):
+        await bench.plane.release(effect)
+    written = asyncio.Event()
+    session.wake = written.set
+    released = asyncio.ensure_future(bench.plane.release(effect))
+    await asyncio.wait_for(written.wait(), 5)
+    frame = msgspec.json.decode(session.link.take(0)[0])
+    assert frame["payload"]["scope"] == "r"
+    assert not released.done()
+    session.delivered(frame["id"], ok=True)
+    await released
 
 
 async def test_a_log_that_cannot_be_kept_holds_up_nobodys_result(

@@ -9,7 +9,7 @@ import logging
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -18,12 +18,13 @@ from windlass.engine import catalog, workers
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
 from windlass.engine.loops.forever import raise_outage
-from windlass.model.effects import worker_address
+from windlass.engine.loops.outbox import NotHere
+from windlass.model.effects import Effect, worker_address
 from windlass.model.queues import service_of
-from windlass.model.rows import Run, Worker
+from windlass.model.rows import Binding, Run, Worker
 from windlass.model.states import RUN_ENDED
 from windlass.model.tenants import ALL
-from windlass.ports.store import Writes
+from windlass.ports.store import Cond
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, Refused, timestamp
@@ -78,7 +79,6 @@ class LinkPlane:
         self._by_id: dict[str, Session] = {}
         self._secret = b""
         engine.feed.on_stop.append(self.stop_attempt)
-        engine.advance.listeners.append(self._committed)
         engine.handlers.on_new.append(self._new_handler)
         engine.advance.on_unserved.append(self.installs.unserved)
 
@@ -188,14 +188,23 @@ class LinkPlane:
         if session is not None:
             session.stop(attempt_id)
 
-    def _committed(self, writes: Writes) -> None:
-        """Runs that have just ended leave nothing behind at their workers."""
-        if not self.sessions:
-            return
-        for run in cast("dict[str, Run]", writes.changed.get(Run, {})).values():
-            if run.state in RUN_ENDED:
-                for session in self.sessions.values():
-                    session.run_ended(run.id)
+    async def release(self, effect: Effect) -> None:
+        """Have a worker let go of what a run left behind, unless the run came back to it."""
+        worker_id = effect.address.partition(":")[2]
+        session = self.sessions.get(worker_id)
+        if session is None or not session.connected:
+            raise NotHere(f"worker {worker_id} is not connected here")
+        if not await self._is_bound(effect.run_id, worker_id):
+            await session.deliver(m.ReleaseResources(scope=effect.run_id, reason="it is over"))
+
+    async def _is_bound(self, run_id: str, worker_id: str) -> bool:
+        """Whether a run that goes on belongs to a worker."""
+        where = [Cond("run_id", "=", run_id), Cond("worker_id", "=", worker_id)]
+        async with self.engine.store.session() as session:
+            runs = await session.rows(Run, [run_id])
+        if not runs or runs[0].state in RUN_ENDED:
+            return False
+        return bool(await self.engine.store.page(Binding, where, order="package", limit=1))
 
     def _new_handler(self, package: str) -> None:
         for session in self.sessions.values():

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_RUNS_MAX = 10_000
+_ARRIVES_S = 10.0
+"""How long a command may take to arrive."""
 NOTE_AFTER_S = 0.1
 """An acknowledged task is shown as running only if it takes longer: most end before that, and
 nothing depends on it."""
@@ -73,9 +74,8 @@ class Session:
         """How the worker reaches this server over HTTP."""
         self.wake: Callable[[], None] | None = None
         """Has the connection write what the link holds; None without a connection."""
-        self.runs: dict[str, bool] = {}
-        """Runs that may have left something at the worker, the newest last; true for those that
-        ended while it could not be told."""
+        self._awaited: dict[str, asyncio.Future[None]] = {}
+        """Commands that somebody wants to see arrive."""
         self.asking = Asking(self, Dispatching(self).begin)
         self._zero_beats = 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -115,28 +115,16 @@ class Session:
     def hold(self, held: Held) -> None:
         """An attempt is the worker's from now on."""
         self.held[held.attempt_id] = held
-        self.runs.setdefault(held.run_id, False)
-        if len(self.runs) > _RUNS_MAX:
-            del self.runs[next(iter(self.runs))]
-
-    def run_ended(self, run_id: str) -> None:
-        """Let the worker let go of what a run left behind, if it understands that; now, or when it
-        is back."""
-        if run_id in self.runs:
-            self.runs[run_id] = True
-            if self.connected:
-                self._release(run_id)
-
-    def _release(self, run_id: str) -> None:
-        del self.runs[run_id]
-        self.send(m.ReleaseResources(scope=run_id, reason="the run has ended"))
 
     # Sending
 
+    def understands(self, message: m.Message) -> bool:
+        feature = feature_of(message.__class__, self.link.generation)
+        return not feature or feature in self.link.features
+
     def send(self, message: m.Message) -> bool:
         """Send a command, if the worker understands it and is there."""
-        feature = feature_of(message.__class__, self.link.generation)
-        if not self.connected or (feature and feature not in self.link.features):
+        if not self.connected or not self.understands(message):
             return False
         self.link.send(message, self.plane.clock())
         self.flush()
@@ -148,8 +136,30 @@ class Session:
 
     # What comes back
 
+    async def deliver(self, message: m.Message) -> bool:
+        """Send a command and see it arrive; False if the worker does not understand it.
+        `Unavailable` if it is not there, or does not say so in time."""
+        if not self.connected:
+            raise Unavailable(f"worker {self.worker_id} is not connected here")
+        if not self.understands(message):
+            return False
+        frame_id = self.link.send(message, self.plane.clock())
+        arrived = self._awaited[frame_id] = asyncio.get_running_loop().create_future()
+        self.flush()
+        try:
+            await asyncio.wait_for(arrived, _ARRIVES_S)
+        except TimeoutError:
+            raise Unavailable(f"worker {self.worker_id} does not answer") from None
+        finally:
+            self._awaited.pop(frame_id, None)
+        return True
+
     def delivered(self, frame_id: str, *, ok: bool) -> None:
-        """A dispatch arrived; one that was refused outright goes elsewhere."""
+        """A dispatch arrived; one that was refused outright goes elsewhere. Whoever waits for
+        another command to arrive is told."""
+        waiter = self._awaited.get(frame_id)
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
         held = self.held.get(attempt_of(frame_id))
         if held is None or held.acked:
             return
@@ -330,8 +340,6 @@ class Session:
             if held.stopped:
                 # Nobody could tell it at the time.
                 self._tell_stop(held)
-        for run_id in [run_id for run_id, ended in self.runs.items() if ended]:
-            self._release(run_id)
         self.spawn(self.reports.quietly(self.plane.renew([self])))
         self.spawn(self.reports.quietly(self.plane.note(self)))
         self.ask()

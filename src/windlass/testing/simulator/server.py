@@ -16,6 +16,7 @@ from windlass.engine.loops.outbox import Outbox
 from windlass.engine.loops.timers import Timers
 from windlass.kernel.turn import Limits
 from windlass.model.assignment import Assignment
+from windlass.model.effects import RELEASE
 from windlass.model.rows import Failure
 from windlass.server.app import AppOptions, create_app
 from windlass.server.commands import COMMAND, Commands
@@ -109,7 +110,8 @@ class Server:
         self._app = create_app(
             engine, self._attempts, options, link=link, commands=commands, blobs=blobs
         )
-        outbox = Outbox(engine, {COMMAND: commands.carry_out}, link.addresses)
+        doing = {COMMAND: commands.carry_out, RELEASE: link.release}
+        outbox = Outbox(engine, doing, link.addresses)
         process.spawn(run_forever(outbox))
         process.spawn(engine.advance.run())
         for duty in (Timers(engine), Leases(engine), NoticeListener(engine), OrphanedTasks(engine)):
