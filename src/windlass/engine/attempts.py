@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.engine.compiling import off_loop
 from windlass.engine.demand import Demand
 from windlass.engine.engine import Engine
 from windlass.kernel.events import AttemptFailed, AttemptStarted, AttemptSucceeded
@@ -104,7 +105,7 @@ class Attempts:
         """Hand in a result, with rows that belong to it. One that cannot be read or kept fails the
         attempt for good, and is then refused: the next time it would be no different."""
         try:
-            text = readable(output, "the result")
+            text = await off_loop(lambda: readable(output, "the result"), length_of(output))
             event = AttemptSucceeded(attempt_id, text, bounded(log), skipped, metadata)
             answer: str = await self._engine.submit(event, *along)
         except BadRequest as error:
@@ -142,6 +143,10 @@ class Attempts:
         expected = await self.token(attempt_id)
         if not hmac.compare_digest(expected.encode(), token.encode()):
             raise StaleLease(f"the token does not belong to attempt {attempt_id}")
+
+
+def length_of(output: Json | msgspec.Raw) -> int:
+    return len(output if isinstance(output, str) else bytes(output))
 
 
 def bounded(log: str | None) -> str | None:

@@ -44,11 +44,24 @@ class Limits(msgspec.Struct, frozen=True):
     """How many branches of a fan-out are made in one transaction."""
     visits_per_turn: int = 10_000
     """How many nodes one event may pass through; a loop that does no work ends here."""
-    steps_per_event: int = 500_000
+    steps_per_event: int = 250_000
     """How much deciding one event may cost: some for each node and for each value that is read,
-    every time the event is asked about. Half a second or so, during which nobody else is served."""
+    every time the event is asked about. A quarter of a second or so, during which nobody else is
+    served."""
+    value_bytes_max: int = 8 * 1024 * 1024
+    """What one task may be given or give, and one shared key hold. What is made of values of before
+    may be twice as long each time round a loop."""
     cancel_grace_ms: int = 10_000
     """How long a cancelled run waits for running attempts before it ends without them."""
+
+
+_PAUSES = ((10_000, 250), (1_000, 50), (100, 10))
+
+
+def pause_ms(events: int) -> int:
+    """How long a run with so many events behind it waits at least when it waits for time: whatever
+    goes on for long goes on at a pace that leaves room for others."""
+    return next((pause for least, pause in _PAUSES if events > least), 0)
 
 
 class Visit(NamedTuple):
@@ -97,6 +110,14 @@ class Turn:
                 "one step of this run reads or passes through more than a run may at once"
                 f" ({self.limits.steps_per_event:,}); make its conditions fewer, its lists shorter,"
                 " or let a loop wait or call something"
+            )
+
+    def _bound(self, value: Json | None) -> None:
+        """Past its bound a value is the end of the run that made it, not of the engine's memory."""
+        if value is not None and len(value) > self.limits.value_bytes_max:
+            raise TooMuchWork(
+                f"a value of this run would have {len(value):,} characters, and may have"
+                f" {self.limits.value_bytes_max:,}; keep what is larger as a resource"
             )
 
     def _look_through(self, table: type[Row]) -> None:
@@ -225,6 +246,7 @@ class Turn:
 
     def make_task(self, task: Task) -> Task:
         """Add a task and count it in its scope; or begin one that has waited for its edges."""
+        self._bound(task.input)
         if task.id in self.joined:
             return self._begin(task)
         self._made.setdefault(Task, {})[task.id] = task
@@ -255,6 +277,8 @@ class Turn:
             columns["ended_seq"] = self.seq
             columns.setdefault("wait_key", None)
             columns.setdefault("due_at", None)
+        self._bound(columns.get("input"))
+        self._bound(columns.get("output"))
         new = replace(task, state=state, **columns)
         if task.kind == Kind.CALL:
             delta = (state in _ACTIVE) - (task.state in _ACTIVE)
@@ -293,6 +317,7 @@ class Turn:
         return new.open
 
     def set_variable(self, scope: str, key: str, value: Json) -> None:
+        self._bound(value)
         row = Variable(scope=scope, key=key, run_id=self._base.id, value=value, seq=self.seq)
         self._removed.get(Variable, set()).discard((scope, key))
         self._made.setdefault(Variable, {})[(scope, key)] = row
@@ -303,6 +328,9 @@ class Turn:
         self._removed.setdefault(table, set()).add(key)
 
     def set_timer(self, task_id: str, kind: str, due_at: int) -> None:
+        # A loop that waits for a millisecond would take all there is, and never end.
+        if kind != "expand":
+            due_at = max(due_at, self.now + pause_ms(self.seq))
         timer = Timer(
             id=f"{task_id}!{kind}",
             run_id=self._base.id,

@@ -268,6 +268,17 @@ class Chained(Second):
             self.next_seq += 1
             await self.send(ask)
             await asyncio.wait_for(self.answered.wait(), 10)
+        said = {
+            "run_id": dispatch["run_id"],
+            "task_id": dispatch["task_id"],
+            "message": f"said by {dispatch['node_id']}",
+            "progress": 0.5,
+        }
+        told = self.envelope(
+            "biz.exec.feedback", said, corr=dispatch["task_id"], session_seq=self.next_seq
+        )
+        self.next_seq += 1
+        await self.send(told)
         await super().dispatched(frame)
 
     async def numbered(self, frame: Json, seq: int) -> None:
@@ -277,7 +288,7 @@ class Chained(Second):
             self.answered.set()
 
 
-async def test_a_host_with_middlewares_shows_its_own_result_and_worker(
+async def test_a_host_with_middlewares_shows_its_own_result_worker_and_feedback(
     server: LinkServer,
 ) -> None:
     gate = {**node("gate", "debug_gate"), "role": "middleware"}
@@ -297,6 +308,9 @@ async def test_a_host_with_middlewares_shows_its_own_result_and_worker(
     [result] = [one["data"] for one in mine if one["type"] == "node.result.snapshot"]
     assert result["content"] == {"value": "v", "reason": None}
     assert "chained" in {one["data"].get("workerName") for one in mine}
+    states = [one["data"] for one in told if one["type"] == "node.state"]
+    said = {(data["nodeId"], data["state"].get("message")) for data in states}
+    assert said == {("node-1", "said by node-1"), ("gate", "said by gate")}
 
 
 class Installer(Second):
