@@ -111,7 +111,7 @@ async def test_several_events_of_one_pass_see_the_patch_before_them() -> None:
 async def test_two_patches_for_one_revision_are_one_patch_and_a_conflict() -> None:
     async with two_engines() as two:
         other = Patch((call("x"),))
-        answers: list[Any] = await asyncio.gather(
+        answers: Any = await asyncio.gather(
             runs.patch_graph(two.one, two.run_id, AFTER_A, 0),
             runs.patch_graph(two.other, two.run_id, other, 0),
             return_exceptions=True,
