@@ -19,6 +19,7 @@ from tests.conformance.rows import (
     refused,
     writes,
 )
+from windlass.model.patches import GraphPatch
 from windlass.model.rows import (
     Attempt,
     Checkpoint,
@@ -34,7 +35,7 @@ from windlass.model.rows import (
     Worker,
 )
 from windlass.model.states import AttemptState, RunState, TaskState
-from windlass.ports.store import Raced, Store, Writes
+from windlass.ports.store import Cond, Raced, Store, Writes
 
 pytestmark = pytest.mark.anyio
 
@@ -139,6 +140,31 @@ async def test_columns_written_once_stay_whatever_an_update_carries(store: Store
     assert await all_rows(store, Run) == [a_run(seq=1, params='{"a":1}', node="n2")]
     assert await all_rows(store, Task) == [a_task(T1, input="[1]", state=TaskState.RUNNING)]
     assert await all_rows(store, Attempt) == [an_attempt(T1, state=AttemptState.RUNNING)]
+
+
+async def test_patches_of_a_graph_are_kept_once_for_each_revision(store: Store) -> None:
+    first = GraphPatch(run_id=RUN, rev=1, patch='{"reason":"one"}', created_at=1)
+    second = GraphPatch(run_id=RUN, rev=2, patch='{"reason":"two"}', created_at=2)
+    await make(store, a_run(graph_rev=1), first)
+    await raced(store, writes(replace(first, patch="{}")))
+    moved = a_run(seq=1, graph_rev=2)
+    await raced(store, writes(second, changed=(moved,), seqs={RUN: 7}))
+    async with store.session() as session:
+        await session.save(writes(second, changed=(moved,), seqs={RUN: 0}))
+    async with store.session() as session:
+        keys = [(RUN, 1), (RUN, 2), (RUN, 3), (OTHER, 1)]
+        rows = await session.rows(GraphPatch, keys)
+    assert sorted(rows, key=lambda row: row.rev) == [first, second]
+    where = [Cond("run_id", "=", RUN), Cond("rev", ">", 1)]
+    assert await store.page(GraphPatch, where, order="rev") == [second]
+    [run] = await all_rows(store, Run)
+    assert run == a_run(seq=1, graph_rev=2)
+
+
+async def raced(store: Store, what: Writes) -> None:
+    with pytest.raises(Raced):
+        async with store.session() as session:
+            await session.save(what)
 
 
 async def test_a_late_column_is_written_when_it_comes_and_stays_until_it_comes_again(

@@ -5,12 +5,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from windlass.engine import advance, demand, passes, runs, workspace
+from windlass.engine import advance, demand, graphs, passes, runs, workspace
 from windlass.engine.loops import leases, orphans, timers
 from windlass.kernel import (
     cancel,
     decide,
     downstream,
+    grow,
+    patching,
     recount,
     reopen,
     routing,
@@ -21,7 +23,8 @@ from windlass.kernel import (
 from windlass.kernel.events import AttemptSucceeded, Claim, TimerFired
 from windlass.kernel.nodes import call, subflow
 from windlass.kernel.turn import Decision, Turn
-from windlass.model.graph import Edge, Node
+from windlass.model.errors import Problem
+from windlass.model.graph import Edge, Graph, Node
 from windlass.model.ids import branch_id, task_of
 from windlass.model.rows import (
     Attempt,
@@ -357,3 +360,47 @@ def redo_stops_short(patch: Patch) -> None:
         return [row for row in right(graph, tasks, task) if row.node in near]
 
     patch.setattr(reopen, "downstream", near_ones)
+
+
+# Graphs that grow
+
+
+@fault("a process that has an older graph of a run goes on deciding on it")
+def stale_graph(patch: Patch) -> None:
+    right = graphs.Graphs.of_run
+
+    def of_run(self: graphs.Graphs, run: Run) -> Graph | None:
+        known = self._grown.get(run.id)
+        return right(self, run) if known is None else known[1]
+
+    patch.setattr(graphs.Graphs, "of_run", of_run)
+    patch.setattr(workspace.RunView, "graph_at", lambda self, revision: None)
+
+
+@fault("a patch that comes again, as its answer was lost, is taken again")
+def patch_taken_twice(patch: Patch) -> None:
+    right = patching.problems_of
+
+    def problems_of(*given: Any) -> list[Problem]:
+        return [problem for problem in right(*given) if "already" not in problem.reason]
+
+    patch.setattr(grow, "already", lambda turn, patch, revision: None)
+    patch.setattr(grow, "problems_of", problems_of)
+
+
+@fault("a graph that was patched in a commit which never came about stays in memory")
+def patch_kept_after_raced(patch: Patch) -> None:
+    kept: dict[str, tuple[int, Graph]] = {}
+    right = workspace.RunView.apply
+
+    def apply(self: workspace.RunView, decision: Decision) -> None:
+        right(self, decision)
+        if self.grown is not None:
+            kept[self.run_id] = self.grown
+
+    def graph_at(self: workspace.RunView, revision: int) -> Graph | None:
+        grown = kept.get(self.run_id)
+        return None if grown is None or grown[0] != revision else grown[1]
+
+    patch.setattr(workspace.RunView, "apply", apply)
+    patch.setattr(workspace.RunView, "graph_at", graph_at)

@@ -172,6 +172,14 @@ def test_retry_from_lists_what_it_redoes_first(served: Served) -> None:
     assert states["second.3"] == "failed"
 
 
+def test_a_run_that_was_never_patched_has_no_revisions(served: Served) -> None:
+    served.push("plain", failing_then("transform"))
+    run: Any = served.run("plain", {"x": 1})
+    listed = served.http.get(f"/api/v1/runs/{run['id']}/revisions")
+    assert (listed.status_code, listed.json()["items"]) == (200, [])
+    assert run["revision"] == 0
+
+
 def test_why_names_what_a_run_waits_for(served: Served) -> None:
     served.push("why-signal", wait_node("key"))
     nobody = {"exec_type": "queue", "service": "nobody-serves-this"}

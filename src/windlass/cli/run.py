@@ -19,7 +19,14 @@ from windlass.cli.printing import print_line
 from windlass.cli.progress import in_order, outline
 from windlass.cli.start_help import StartCommand
 from windlass.cli.texts import SHORT_ID, place_of
-from windlass.cli.views import RUN_FIELDS, TASK_FIELDS, run_columns, task_columns
+from windlass.cli.views import (
+    REVISION_FIELDS,
+    RUN_FIELDS,
+    TASK_FIELDS,
+    revision_columns,
+    run_columns,
+    task_columns,
+)
 from windlass.cli.watch import outcome_code, watch_run
 from windlass.client import Client, Run
 from windlass.client.calls import get_run
@@ -163,6 +170,22 @@ def tasks(client: Client, run_ref: str, state: str, limit: int, wide: bool, as_j
         print_line(f"the items of fan-outs are left out; {hint}", err=True)
     else:
         output.say_more(found.next, limit)
+
+
+@run.command()
+@click.argument("run_ref", metavar="RUN")
+@limit_option
+@wide_option
+@json_option
+@with_client
+def revisions(client: Client, run_ref: str, limit: int, wide: bool, as_json: bool) -> None:
+    """List how a run's graph has grown while it ran."""
+    handle = client.run(run_id(client, run_ref))
+    found = first(limit, lambda some, cursor: handle.revisions(limit=some, cursor=cursor))
+    hint = "its graph is still its version's"
+    columns = revision_columns()
+    output.show_rows(found.items, columns, REVISION_FIELDS, as_json=as_json, wide=wide, empty=hint)
+    output.say_more(found.next, limit)
 
 
 @run.command()

@@ -22,6 +22,7 @@ from windlass.client.shapes import (
     CheckpointInfo,
     FailureInfo,
     FlowInfo,
+    RevisionInfo,
     RunInfo,
     TaskInfo,
     TokenInfo,
@@ -43,6 +44,7 @@ TASK_FIELDS = (
     "done",
     "failed",
 )
+REVISION_FIELDS = ("revision", "at", "reason", "author", "added", "edges", "dropped", "redone")
 FLOW_FIELDS = ("name", "latest", "versions", "created_at", "description")
 CHECKPOINT_FIELDS = ("id", "flow", "node", "prompt", "state", "created_at", "expires_at")
 WORKER_FIELDS = (
@@ -84,6 +86,20 @@ def run_columns(runs: Sequence[RunInfo]) -> list[Column]:
         Column("STARTED", at("created_at"), rank=1),
         Column("TOOK", lambda run: took(run.started_at, run.finished_at), rank=3),
         Column("ERROR", error_line, rank=2, bends=True),
+    ]
+
+
+def revision_columns() -> list[Column]:
+    def changes(found: RevisionInfo) -> str:
+        told = (("+", found.added), ("-", found.dropped), ("redone ", found.redone))
+        return " ".join(f"{sign}{path}" for sign, paths in told for path in paths)
+
+    return [
+        Column("REVISION", lambda found: str(found.revision)),
+        Column("AT", at("at")),
+        Column("BY", lambda found: found.author, rank=2),
+        Column("REASON", lambda found: found.reason, rank=1, bends=True),
+        Column("CHANGES", changes, rank=1, bends=True),
     ]
 
 

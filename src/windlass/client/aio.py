@@ -198,6 +198,7 @@ class AsyncRun:
     result = AsyncRunMethod(scripts.result)
     tasks = AsyncRunMethod(calls.tasks)
     attempts = AsyncRunMethod(calls.attempts)
+    revisions = AsyncRunMethod(calls.revisions)
     history = AsyncRunMethod(calls.history)
     why = AsyncRunMethod(calls.why)
     cancel = AsyncRunMethod(calls.cancel)

@@ -19,6 +19,7 @@ from windlass.client.shapes import (
     Page,
     Published,
     Redone,
+    RevisionInfo,
     RunInfo,
     ServerInfo,
     TaskInfo,
@@ -163,6 +164,12 @@ def history(run_id: str, *, after: int = 0, limit: int = 500) -> Call[Page[Event
     """A page of a run's events."""
     query: dict[str, str | int] = {"after": after, "limit": limit}
     return Call("GET", f"{_run(run_id)}/events", Page[EventInfo], query)
+
+
+def revisions(run_id: str, *, limit: int = 50, cursor: str | int = "") -> Call[Page[RevisionInfo]]:
+    """How a run's graph has grown, oldest first."""
+    query = _listing(limit, cursor)
+    return Call("GET", f"{_run(run_id)}/revisions", Page[RevisionInfo], query)
 
 
 def why(run_id: str) -> Call[Why]:

@@ -149,6 +149,19 @@ class EventInfo(Shape, frozen=True, kw_only=True):
     data: dict[str, Any] = {}
 
 
+class RevisionInfo(Shape, frozen=True, kw_only=True):
+    """A change of a run's graph while it ran."""
+
+    revision: int
+    at: int = 0
+    reason: str = ""
+    author: str = ""
+    added: list[str] = []
+    edges: list[tuple[str, str]] = []
+    dropped: list[str] = []
+    redone: list[str] = []
+
+
 class Reason(Shape, frozen=True, kw_only=True):
     task: str | None = None
     state: str = ""

@@ -193,6 +193,7 @@ class Run:
     result = RunMethod(scripts.result)
     tasks = RunMethod(calls.tasks)
     attempts = RunMethod(calls.attempts)
+    revisions = RunMethod(calls.revisions)
     history = RunMethod(calls.history)
     why = RunMethod(calls.why)
     cancel = RunMethod(calls.cancel)

@@ -11,6 +11,7 @@ from windlass.engine.jobs import Outdated
 from windlass.engine.keys import kept_as
 from windlass.model.effects import Effect
 from windlass.model.errors import Conflict
+from windlass.model.patches import GraphPatch
 from windlass.model.rows import (
     Artifact,
     Attempt,
@@ -40,6 +41,7 @@ OF_A_RUN: tuple[tuple[type[Row], str], ...] = (
     (Timer, "due_at"),
     (Attempt, "id"),
     (Task, "id"),
+    (GraphPatch, "rev"),
     (Event, "seq"),
 )
 

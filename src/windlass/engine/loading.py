@@ -5,30 +5,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from windlass.engine.graphs import Graphs
-from windlass.engine.workspace import RunView
+from windlass.engine.workspace import TABLES, RunView
 from windlass.kernel.turn import open_checkpoint_id
 from windlass.kernel.view import Need
 from windlass.model.graph import Kind
 from windlass.model.ids import attempt_id
 from windlass.model.rows import (
-    AffinityHold,
     Attempt,
-    Binding,
     BranchResult,
     Checkpoint,
     Row,
     Run,
     Task,
-    Timer,
     Variable,
 )
 from windlass.model.states import TaskState
 from windlass.ports.store import Session
 
-TABLES: dict[str, type[Row]] = {
-    table.TABLE: table
-    for table in (Run, Task, Attempt, Variable, Timer, Checkpoint, Binding, AffinityHold)
-}
+_BY_NAME: dict[str, type[Row]] = {table.TABLE: table for table in TABLES}
 
 
 async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, Need]]) -> None:
@@ -36,7 +30,7 @@ async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, 
     by_table: defaultdict[type[Row], dict[Any, RunView]] = defaultdict(dict)
     sets: list[tuple[RunView, Need]] = []
     for view, need in needs:
-        table = TABLES.get(need.what)
+        table = _BY_NAME.get(need.what)
         if table is Variable:
             # A node that reads one shared key mostly reads others too: read them all at once.
             sets.append((view, Need("scope_variables", need.key[0])))

@@ -226,10 +226,10 @@ class Pass:
         if run is None:
             # The kernel words the refusal; it reads no graph for a run that is not there.
             return job.decide(self.shared.graphs.none, view, self.now, limits)
-        graph = self.shared.graphs.get(run.version_id)
+        graph = view.graph_at(run.graph_rev) or self.shared.graphs.of_run(run)
         if graph is None:
             broken = self.shared.graphs.broken(run.version_id)
-            raise broken or Missing(Need("graph", run.version_id))
+            raise broken or Missing(Need("graph", run))
         return job.decide(graph, view, self.now, limits)
 
     def _first_needs(self, job: Job | StartJob, view: RunView, need: Need) -> list[Need]:

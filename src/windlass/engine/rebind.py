@@ -46,7 +46,7 @@ async def rebind(engine: Engine, run: Run, worker_id: str | None = None) -> Rebo
 
 async def packages_of(engine: Engine, run: Run) -> dict[str, set[str]]:
     """The packages a run calls, each with the versions of it as `name@version`."""
-    graph = await engine.graphs.load(run.version_id)
+    graph = await engine.graphs.load_of(run)
     found: dict[str, set[str]] = {}
     for node in graph.nodes.values():
         target = node.target

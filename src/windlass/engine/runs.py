@@ -14,6 +14,7 @@ from windlass.engine.params import checked_params
 from windlass.kernel.events import (
     CancelRequested,
     CheckpointAnswered,
+    PatchGraph,
     RetryRequested,
     SignalReceived,
     StartRun,
@@ -21,6 +22,7 @@ from windlass.kernel.events import (
 from windlass.kernel.redo import descendants_of, find_task
 from windlass.kernel.reopen import is_undone, redone_from, reopened
 from windlass.model.errors import BadRequest, Conflict, NotFound
+from windlass.model.patches import Patch
 from windlass.model.rows import Idempotency, Json, Run, Task, Variable
 from windlass.model.states import RUN_ENDED, RunState
 from windlass.model.values import readable, readable_object
@@ -179,11 +181,18 @@ async def retry(engine: Engine, run_id: str, task: str | None, descendants: bool
     return answer
 
 
+async def patch_graph(engine: Engine, run_id: str, patch: Patch, revision: int) -> int:
+    """Change a run's graph, made for one of its revisions; returns the new revision. The same again
+    is the same."""
+    answer: int = await engine.submit(PatchGraph(run_id, patch, revision))
+    return answer
+
+
 async def redo_preview(
     engine: Engine, run: Run, task_id: str | None, *, descendants: bool = False
 ) -> tuple[Task, list[str]]:
     """The task a retry would start from, and everything that would be done again with it."""
-    graph = await engine.graphs.load(run.version_id)
+    graph = await engine.graphs.load_of(run)
     async with engine.store.session() as session:
         tasks = await session.run_tasks(run.id)
     if graph.joins and descendants:

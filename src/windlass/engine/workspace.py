@@ -14,6 +14,8 @@ import msgspec
 
 from windlass.kernel.turn import Decision
 from windlass.kernel.view import Missing, Need
+from windlass.model.graph import Graph
+from windlass.model.patches import GraphPatch
 from windlass.model.rows import (
     AffinityHold,
     Attempt,
@@ -40,6 +42,20 @@ _LIGHT_BYTES = 64 * 1024
 """Parameters up to this size are not worth keeping an eye on."""
 
 
+TABLES: tuple[type[Row], ...] = (
+    Run,
+    Task,
+    Attempt,
+    Variable,
+    Timer,
+    Checkpoint,
+    Binding,
+    AffinityHold,
+    GraphPatch,
+)
+"""What a decision may ask for by key."""
+
+
 class RunView:
     """The rows of one run that are in memory."""
 
@@ -50,10 +66,10 @@ class RunView:
         tasks and attempts, which are forgotten when they have ended."""
         self.fresh = True
         """Everything in memory was read in this pass."""
-        self.tables: dict[type[Row], dict[Any, Row | None]] = {
-            table: {}
-            for table in (Run, Task, Attempt, Variable, Timer, Checkpoint, Binding, AffinityHold)
-        }
+        self.tables: dict[type[Row], dict[Any, Row | None]] = {table: {} for table in TABLES}
+        self.grown: tuple[int, Graph] | None = None
+        """The run's graph since a patch that was decided here, and its revision. It goes with the
+        view when the patch was not committed after all."""
         self.memo: dict[Any, Any] = {}
         self.steps = 0
         self.bytes = 0
@@ -125,6 +141,10 @@ class RunView:
 
     # What the engine does
 
+    def graph_at(self, revision: int) -> Graph | None:
+        grown = self.grown
+        return None if grown is None or grown[0] != revision else grown[1]
+
     @property
     def run(self) -> Run | None:
         return cast("Run | None", self.tables[Run].get(self.run_id))
@@ -153,6 +173,8 @@ class RunView:
                 # Events and idempotency keys are written and never asked for by a decision.
                 if table in self.tables:
                     self.tables[table].update(rows)
+        if decision.graph is not None and self.run is not None:
+            self.grown = self.run.graph_rev, decision.graph
 
     def prune(self) -> None:
         """Forget what a busy run will hardly ask for again: ended work, branches that wait. Notes
@@ -174,6 +196,7 @@ class RunView:
             del attempts[key]
         # Not the run's own: whatever other runs have made of it counts.
         self.tables[AffinityHold].clear()
+        self.tables[GraphPatch].clear()
         timers = self.tables[Timer]
         for key in [k for k, timer in timers.items() if timer is None]:
             del timers[key]

@@ -9,7 +9,7 @@ from typing import assert_never
 
 import msgspec
 
-from windlass.kernel import calls, cancel, late, placement, redo, reopen
+from windlass.kernel import calls, cancel, grow, late, placement, redo, reopen
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
@@ -20,6 +20,7 @@ from windlass.kernel.events import (
     Claim,
     LeaseExpired,
     NextRequested,
+    PatchGraph,
     RebindRequested,
     RetryRequested,
     RunEvent,
@@ -88,6 +89,8 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return _retry(turn, event)
         case RebindRequested():
             return _rebind(turn, event)
+        case PatchGraph():
+            return _patch(turn, event)
         case BreakRun():
             return _break(turn, event)
         case _:
@@ -311,6 +314,27 @@ def _rebind(turn: Turn, event: RebindRequested) -> Decision:
         if task.state is TaskState.QUEUED:
             call.fail_without_worker(turn, task, event.lost or "")
     return _finish(turn, "run.rebound", None, None, worker=event.worker_id, lost=event.lost)
+
+
+def _patch(turn: Turn, event: PatchGraph) -> Decision:
+    revision = grow.already(turn, event.patch, event.revision)
+    if revision is not None:
+        return Decision(answer=revision)
+    revision = grow.patch_graph(turn, event.patch)
+    patch = event.patch
+    decision = _finish(
+        turn,
+        "graph.patched",
+        None,
+        revision,
+        revision=revision,
+        reason=patch.reason,
+        author=patch.author,
+        added=[node.path for node in patch.nodes],
+        dropped=patch.drop,
+    )
+    decision.graph = turn.graph
+    return decision
 
 
 def _break(turn: Turn, event: BreakRun) -> Decision:

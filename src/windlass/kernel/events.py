@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.model.patches import Patch
 from windlass.model.rows import Failure, Json, Run
 
 
@@ -109,6 +110,15 @@ class RebindRequested(msgspec.Struct, frozen=True):
     gone: bool = False
 
 
+class PatchGraph(msgspec.Struct, frozen=True):
+    """Change the graph of a run. `revision` is the one the patch was made for; the same patch for
+    the same revision is taken once, however often it comes."""
+
+    run_id: str
+    patch: Patch
+    revision: int
+
+
 class BreakRun(msgspec.Struct, frozen=True):
     """Another event of the run can never be decided or stored: end the run in its stead, so that
     nobody meets that event again."""
@@ -132,6 +142,7 @@ RunEvent = (
     | CancelRequested
     | RetryRequested
     | RebindRequested
+    | PatchGraph
     | BreakRun
 )
 """Everything that can happen to a run that exists."""

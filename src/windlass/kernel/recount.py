@@ -28,7 +28,7 @@ def recount(turn: Turn, tasks: Sequence[Task]) -> None:
         for target in below[path]:
             row = rows.get(task_id(scope, target, 0))
             if row is None:
-                arrivals = settled.arrivals(scope, target)
+                arrivals = settled.arrivals(scope, target) if settled.into[target] else [True]
                 turn.visits += [Visit(scope, target, fired) for fired in arrivals]
             elif row.state in _NOT_BEGUN:
                 _recount_one(turn, row, settled)

@@ -141,16 +141,17 @@ def scope_is_open(turn: Turn, task: Task) -> bool:
 
 def restore_variables(turn: Turn, tasks: Sequence[Task], task: Task, dropped: set[str]) -> None:
     """Set the shared keys of every scope the redo touches to what they were at the task."""
-    scopes = {task.scope}
-    scope = task.scope
-    while scope != turn.run.id:
-        scope = scope_of(scope)
-        scopes.add(scope)
+    # What an earlier redo superseded is not said any more, nor what is open again from here on.
+    restore_scopes(
+        turn, tasks, set(places_above(task.id)), {*dropped, task.id, *places_above(task.id)}
+    )
+
+
+def restore_scopes(turn: Turn, tasks: Sequence[Task], scopes: set[str], dropped: set[str]) -> None:
+    """Set the shared keys of scopes to what the tasks that were not dropped say."""
     for row in scopes:
         for key in turn.variables(row):
             turn.remove(Variable, (row, key))
-    # What an earlier redo superseded is not said any more, nor what is open again from here on.
-    dropped = {*dropped, task.id, *places_above(task.id)}
     kept = [
         t
         for t in tasks
@@ -162,7 +163,8 @@ def restore_variables(turn: Turn, tasks: Sequence[Task], task: Task, dropped: se
         for t in kept
         if t.output is not None and t.idx < 0 and t.ended_seq and t.state is not TaskState.SKIPPED
     ]
-    writes += [(seq, (key, value)) for seq, key, value in turn.view.signals(turn.run.id)]
+    if turn.run.id in scopes:
+        writes += [(seq, (key, value)) for seq, key, value in turn.view.signals(turn.run.id)]
     for _, source in sorted(writes, key=lambda write: write[0]):
         if isinstance(source, Task):
             write_signal(turn, source)

@@ -53,6 +53,14 @@ class Limits(msgspec.Struct, frozen=True):
     may be twice as long each time round a loop."""
     cancel_grace_ms: int = 10_000
     """How long a cancelled run waits for running attempts before it ends without them."""
+    run_nodes_max: int = 10_000
+    """Nodes a run's graph may come to have by patches."""
+    patch_nodes_max: int = 1_000
+    """Nodes one patch may add or drop."""
+    patch_edges_max: int = 8_000
+    patch_bytes_max: int = 4 * 1024 * 1024
+    patches_max: int = 1_000
+    """Patches a run may have: its greatest revision."""
 
 
 _PAUSES = ((10_000, 250), (1_000, 50), (100, 10))
@@ -79,6 +87,8 @@ class Decision(msgspec.Struct):
     changed: dict[type[Row], dict[Any, Row]] = {}
     removed: dict[type[Row], set[Any]] = {}
     answer: Any = None
+    graph: Graph | None = None
+    """The run's graph from now on, where the event has patched it."""
 
 
 class Turn:
@@ -211,9 +221,10 @@ class Turn:
 
     @property
     def redone(self) -> bool:
-        """Whether the run was ever opened again or redone in part: then a visit may find its task
-        of an earlier time."""
-        return bool(self._run.get("generation") or self._base.generation)
+        """Whether the run was ever opened again, redone in part or patched: then a visit may find
+        its task of an earlier time."""
+        base, now = self._base, self._run
+        return bool(base.generation or base.graph_rev or "generation" in now or "graph_rev" in now)
 
     # Writing
 

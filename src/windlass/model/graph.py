@@ -72,8 +72,12 @@ class Root(StrEnum):
 Step = str | int
 
 
-class Ref(msgspec.Struct, frozen=True):
-    """A value named in a definition: a root and the steps down from it."""
+class Ref(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """A value named in a definition: a root and the steps down from it.
+
+    As text it is an array that begins with its type, as an expression is: so a patch, which is
+    kept, can be read again.
+    """
 
     root: Root
     path: tuple[Step, ...] = ()
@@ -135,7 +139,7 @@ class ActionRule(msgspec.Struct, frozen=True):
     default: str = ""
 
 
-class Expr(msgspec.Struct, frozen=True):
+class Expr(msgspec.Struct, frozen=True, array_like=True, tag=True):
     """A condition: an operator over expressions and references."""
 
     op: str

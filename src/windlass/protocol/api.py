@@ -137,6 +137,8 @@ class RunView(Wire, frozen=True, kw_only=True):
     open: int
     seq: int
     generation: int
+    revision: int
+    """How often its graph was changed while it ran."""
     tags: Raw
     priority: int
     request_id: str
@@ -209,6 +211,21 @@ class EventView(Wire, frozen=True, kw_only=True):
     task_id: str | None
     at: int
     data: Raw
+
+
+class RevisionView(Wire, frozen=True, kw_only=True):
+    """A change of a run's graph while it ran."""
+
+    revision: int
+    at: int
+    reason: str
+    author: str
+    added: list[str]
+    """Paths of nodes."""
+    edges: list[tuple[str, str]]
+    """Edges that were added, from and to."""
+    dropped: list[str]
+    redone: list[str]
 
 
 class ReasonView(Wire, frozen=True, kw_only=True):

@@ -107,6 +107,9 @@ class Played:
         for changes in (decision.made, decision.changed):
             for table, rows in changes.items():
                 self.tables.setdefault(table, {}).update(rows)
+        if decision.graph is not None:
+            self.graph = decision.graph
+            self.memo.clear()
         return decision.answer
 
     # What a test looks at

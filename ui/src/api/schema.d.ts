@@ -828,6 +828,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How a run's graph has grown: its patches, oldest first. A run that was never patched has */
+        get: operations["history_list_revisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/signal": {
         parameters: {
             query?: never;
@@ -1931,6 +1948,32 @@ export interface components {
             redone: string[];
             task: string;
         };
+        /**
+         * Page[RevisionView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        RevisionPage: {
+            items: components["schemas"]["RevisionView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /**
+         * RevisionView
+         * @description A change of a run's graph while it ran.
+         */
+        RevisionView: {
+            added: string[];
+            at: number;
+            author: string;
+            dropped: string[];
+            edges: [
+                string,
+                string
+            ][];
+            reason: string;
+            redone: string[];
+            revision: number;
+        };
         /** RoleBody */
         RoleBody: {
             role: string;
@@ -2035,6 +2078,7 @@ export interface components {
             params: unknown;
             priority: number;
             requestId: string;
+            revision: number;
             seq: number;
             shared: {
                 [key: string]: unknown;
@@ -4270,6 +4314,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RetryView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    history_list_revisions: {
+        parameters: {
+            query?: {
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RevisionPage"];
                 };
             };
             /** @description Refused */

@@ -1,4 +1,4 @@
-"""What happened in a run: its tasks, attempts and events, as pages or as a stream."""
+"""What happened in a run: its tasks, attempts, revisions and events, as pages or as a stream."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -10,10 +10,11 @@ from starlette.responses import Response
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest
 from windlass.model.notes import read_notes
+from windlass.model.patches import GraphPatch, read_patch
 from windlass.model.rows import Attempt, Event, Run, Task
 from windlass.model.states import RUN_ENDED, TASK_ENDED, TaskState
 from windlass.ports.store import Cond
-from windlass.protocol.api import AttemptView, EventView, Page, TaskView
+from windlass.protocol.api import AttemptView, EventView, Page, RevisionView, TaskView
 from windlass.server.api.logs import log_texts, whole_log
 from windlass.server.api.runs import find
 from windlass.server.caller import engine_of
@@ -125,6 +126,31 @@ async def list_events(request: Request) -> Response:
     return reply(Page(items=items, next=rows[limit - 1].seq if len(rows) > limit else None))
 
 
+async def list_revisions(request: Request) -> Response:
+    """How a run's graph has grown: its patches, oldest first. A run that was never patched has
+    none."""
+    run = await find(request)
+    where = [Cond("run_id", "=", run.id)]
+    rows, next_ = await fetch_page(
+        request, GraphPatch, where, order="rev", descending=False, size_max=200
+    )
+    return reply(Page(items=[revision_view(row) for row in rows], next=next_))
+
+
+def revision_view(row: GraphPatch) -> RevisionView:
+    patch = read_patch(row.patch)
+    return RevisionView(
+        revision=row.rev,
+        at=row.created_at,
+        reason=patch.reason,
+        author=patch.author,
+        added=[node.path for node in patch.nodes],
+        edges=[(edge.source, edge.target or "") for edge in patch.edges],
+        dropped=list(patch.drop),
+        redone=list(patch.redo),
+    )
+
+
 async def events_after(engine: Engine, run_id: str, after: int, limit: int) -> list[Event]:
     where = [Cond("run_id", "=", run_id), Cond("seq", ">", after)]
     return await engine.store.page(Event, where, order="seq", limit=limit)
@@ -191,6 +217,13 @@ ROUTES = [
         list_attempts,
         gives=Page[AttemptView],
         query=("task", "limit", "cursor"),
+    ),
+    Route(
+        "GET",
+        f"{_ONE}/revisions",
+        list_revisions,
+        gives=Page[RevisionView],
+        query=("limit", "cursor"),
     ),
     Route("GET", f"{_ONE}/events", list_events, gives=Page[EventView], query=("after", "limit")),
 ]

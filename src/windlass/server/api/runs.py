@@ -148,6 +148,7 @@ def run_view(
         open=run.open,
         seq=run.seq,
         generation=run.generation,
+        revision=run.graph_rev,
         tags=msgspec.Raw(run.tags.encode()),
         priority=run.priority,
         request_id=run.request_id,

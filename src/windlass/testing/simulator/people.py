@@ -12,13 +12,14 @@ import msgspec
 
 from windlass.engine import runs
 from windlass.engine.flows import Target
-from windlass.model.errors import Conflict, NotFound, Unavailable
+from windlass.model.errors import Conflict, DefinitionError, NotFound, Unavailable
 from windlass.model.rows import Attempt, Checkpoint, Event, Flow, Run, Task, Version
 from windlass.model.states import RUN_ENDED, AttemptState, CheckpointState, RunState, TaskState
 from windlass.testing.memory import MemoryDatabase
 from windlass.testing.simulator.checks.rows import Broken
 from windlass.testing.simulator.flows import SIGNALS, make_flow, make_params
 from windlass.testing.simulator.network import Network
+from windlass.testing.simulator.patching import Patching
 from windlass.testing.simulator.plan import Plan
 from windlass.testing.simulator.server import Server
 from windlass.testing.simulator.workflows import make_workflow
@@ -41,6 +42,7 @@ class People:
         self.started: dict[str, str] = {}
         """Idempotency key → the run its caller was told of."""
         self.calm = False
+        self._patching = Patching(database, plan.rng("patches"), self._ask)
 
     async def _ask(self, serve: Callable[[Server], Awaitable[T]]) -> T:
         server = self._rng.choice(self._servers)
@@ -123,6 +125,7 @@ class People:
             "cancel": self.cancel,
             "retry": self.retry,
             "retry_from": self.retry_from,
+            "patch": self._patching.patch,
         }
         mine = [deed for name, deed in deeds.items() if self._plan.has(name)]
         while mine and not self.calm:
@@ -136,7 +139,7 @@ class People:
     async def attempt(self, deed: Callable[[Run], Awaitable[None]], run: Run) -> None:
         try:
             await deed(run)
-        except (Unavailable, Conflict):
+        except (Unavailable, Conflict, DefinitionError):
             return
         except NotFound as error:
             raise Broken(f"{run.id} was there and is not found: {error}") from error

@@ -28,6 +28,7 @@ FAULTS = (
     "retry_from",
     "same_key",
     "gone",
+    "patch",
 )
 """Everything that can be switched off, so that a failing seed shrinks to what it needs."""
 
@@ -69,6 +70,8 @@ class Plan(msgspec.Struct, frozen=True):
 def plan_for(seed: int) -> Plan:
     rng = random.Random(f"{seed}:plan")
     share = rng.choice((0.0, 0.3, 0.6, 0.8, 1.0))
+    # Drawn apart, so that seeds go on standing for the worlds they stood for before there were any.
+    patches = random.Random(f"{seed}:patch")
     # A fleet of one kind, too: only workers on the link take over from each other.
     kinds = rng.choice((WORKERS, WORKERS, ("link",)))
     return Plan(
@@ -77,7 +80,9 @@ def plan_for(seed: int) -> Plan:
         workers=tuple(rng.choice(kinds) for _ in range(rng.choice((1, 2, 2, 3)))),
         runs=rng.choice((1, 2, 4, 6, 8)),
         trouble_s=rng.choice((5.0, 10.0, 20.0)),
-        faults=frozenset(fault for fault in FAULTS if rng.random() < share),
+        faults=frozenset(
+            fault for fault in FAULTS if (patches if fault == "patch" else rng).random() < share
+        ),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),

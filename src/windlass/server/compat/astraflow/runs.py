@@ -110,7 +110,7 @@ async def whole_run(engine: Engine, link: LinkPlane, run: Run) -> WorkflowRun:
         found = await session.rows(Version, [run.version_id])
     if not found:
         raise NotFound(f"run {run.id} is of a version that is gone")
-    graph = await engine.graphs.load(run.version_id)
+    graph = await engine.graphs.load_of(run)
     attempts = await attempts_of(engine, run)
     made = await artifacts_of(engine, run, attempts)
     by_task: defaultdict[str, list[Artifact]] = defaultdict(list)

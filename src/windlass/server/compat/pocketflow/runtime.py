@@ -16,7 +16,7 @@ _BRANCHES_MAX = 1000
 
 async def runtime_state(engine: Engine, run: Run) -> dict[str, Any]:
     """Open top-level containers and waits, keyed `pl:`, `fe:`, `sf:`, `tm:`, `we:`, `ap:`."""
-    graph = await engine.graphs.load(run.version_id)
+    graph = await engine.graphs.load_of(run)
     async with engine.store.session() as session:
         open_tasks = await session.open_tasks([run.id])
     state: dict[str, Any] = {}

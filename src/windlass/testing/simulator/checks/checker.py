@@ -8,7 +8,9 @@ from typing import cast
 import msgspec
 
 from windlass.engine.graphs import lower
+from windlass.kernel.patching import extended
 from windlass.model.graph import Graph
+from windlass.model.patches import GraphPatch, read_patch
 from windlass.model.rows import Event, Json, Run, Task, Version
 from windlass.model.states import TASK_ENDED
 from windlass.testing.memory import Commit, MemoryDatabase
@@ -36,6 +38,7 @@ class Checker:
         self._failed = failed
         self._folded: defaultdict[str, Folded] = defaultdict(Folded)
         self._graphs: dict[str, Graph] = {}
+        self._grown: dict[str, tuple[int, Graph]] = {}
         self._keys: dict[str, str] = {}
         self._log = sha256()
         database.watchers.append(self.committed)
@@ -81,7 +84,10 @@ class Checker:
         run = self._db.table(Run).get(run_id)
         expect(run is not None, f"run {run_id} is gone")
         assert run is not None
-        rows = RunRows(self._db, run, self._graph(run.version_id))
+        revisions = sorted(row.rev for row in self._db.of_run(GraphPatch, run_id))
+        wanted = list(range(1, run.graph_rev + 1))
+        expect(revisions == wanted, f"run {run_id} has the patches {revisions}, not {wanted}")
+        rows = RunRows(self._db, run, self._graph(run))
         told = self._folded[run_id]
         check_history(rows, told)
         check_counters(rows, told)
@@ -93,8 +99,15 @@ class Checker:
         else:
             check_joins(rows)
 
-    def _graph(self, version_id: str) -> Graph:
-        graph = self._graphs.get(version_id)
+    def _graph(self, run: Run) -> Graph:
+        graph = self._graphs.get(run.version_id)
         if graph is None:
-            graph = self._graphs[version_id] = lower(self._db.table(Version)[version_id])
-        return graph
+            version = self._db.table(Version)[run.version_id]
+            graph = self._graphs[run.version_id] = lower(version)
+        if not run.graph_rev:
+            return graph
+        revision, grown = self._grown.get(run.id, (0, graph))
+        for newer in range(revision + 1, run.graph_rev + 1):
+            grown = extended(grown, read_patch(self._db.table(GraphPatch)[run.id, newer].patch))
+        self._grown[run.id] = run.graph_rev, grown
+        return grown

@@ -19,7 +19,7 @@ class Folded:
         self.checkpoints: dict[str, str] = {}
         self.failures = 0
         self.reopened = False
-        """The newest events asked for a retry."""
+        """The newest events asked for a retry, or changed the graph."""
         self.redone = False
         """Some event ever did, so that tasks may have begun counting anew."""
 
@@ -29,7 +29,7 @@ class Folded:
         for event in sorted(events, key=lambda event: event.seq):
             expect(event.seq == self.seq + 1, f"event {event.seq} follows {self.seq}")
             self.seq = event.seq
-            self.reopened |= event.type == "task.retry_requested"
+            self.reopened |= event.type in ("task.retry_requested", "graph.patched")
             self.redone |= self.reopened
             for change in msgspec.json.decode(event.data)["changes"]:
                 self._take(change)
