@@ -30,6 +30,8 @@ FAULTS = (
     "gone",
 )
 """Everything that can be switched off, so that a failing seed shrinks to what it needs."""
+LATER_FAULTS = ("poison", "clock_back")
+"""More of it, drawn apart: seeds that were known before are the same worlds but for these."""
 
 
 WORKERS = ("stubborn", "pull", "link")
@@ -71,13 +73,15 @@ def plan_for(seed: int) -> Plan:
     share = rng.choice((0.0, 0.3, 0.6, 0.8, 1.0))
     # A fleet of one kind, too: only workers on the link take over from each other.
     kinds = rng.choice((WORKERS, WORKERS, ("link",)))
+    later = random.Random(f"{seed}:later")
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
         workers=tuple(rng.choice(kinds) for _ in range(rng.choice((1, 2, 2, 3)))),
         runs=rng.choice((1, 2, 4, 6, 8)),
         trouble_s=rng.choice((5.0, 10.0, 20.0)),
-        faults=frozenset(fault for fault in FAULTS if rng.random() < share),
+        faults=frozenset(fault for fault in FAULTS if rng.random() < share)
+        | frozenset(fault for fault in LATER_FAULTS if later.random() < share),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),
