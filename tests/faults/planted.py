@@ -5,12 +5,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from windlass.engine import advance, demand, graphs, passes, runs, workspace
+from windlass.drivers.sql.clock import SteadyClock
+from windlass.engine import advance, demand, graphs, jobs, passes, runs, workspace
 from windlass.engine.loops import leases, orphans, timers
 from windlass.kernel import (
     cancel,
     decide,
     downstream,
+    ending,
     grow,
     patching,
     recount,
@@ -21,7 +23,7 @@ from windlass.kernel import (
     visits,
 )
 from windlass.kernel.events import AttemptSucceeded, Claim, TimerFired
-from windlass.kernel.nodes import call, subflow
+from windlass.kernel.nodes import call, fanout, subflow
 from windlass.kernel.turn import Decision, Turn
 from windlass.model.errors import Problem
 from windlass.model.graph import Edge, Graph, Node
@@ -340,6 +342,21 @@ def join_begins_early(patch: Patch) -> None:
     patch.setattr(visits, "new_task", new_task)
 
 
+@fault("what nobody can read is taken where it enters")
+def poison_taken(patch: Patch) -> None:
+    patch.setattr(runs, "readable", lambda text, what: str(text))
+    patch.setattr(runs, "readable_object", lambda text, what: str(text))
+
+
+@fault("a clock that is set back is waited for")
+def clock_waited_for(patch: Patch) -> None:
+    def now(self: SteadyClock) -> int:
+        self._now = max(self._now, self._wall())
+        return self._now
+
+    patch.setattr(SteadyClock, "now", now)
+
+
 # Redoing part of a graph with joins
 
 
@@ -404,3 +421,28 @@ def patch_kept_after_raced(patch: Patch) -> None:
 
     patch.setattr(workspace.RunView, "apply", apply)
     patch.setattr(workspace.RunView, "graph_at", graph_at)
+
+
+# Tenants, and what is promised outside
+
+
+@fault("branches of a fan-out wait where everybody's do, whosever the run is")
+def branch_without_tenant(patch: Patch) -> None:
+    patch.setattr(fanout, "queue_of", lambda turn, target: target.queue)
+
+
+@fault("whoever knows a run's id may steer it")
+def any_tenant_steers(patch: Patch) -> None:
+    right = jobs.Job.__init__
+
+    def made(
+        self: jobs.Job, event: Any, answer: Any = None, along: Any = (), tenant: Any = ""
+    ) -> None:
+        right(self, event, answer, along)
+
+    patch.setattr(jobs.Job, "__init__", made)
+
+
+@fault("a run ends without a word to the workers that keep something for it")
+def release_forgotten(patch: Patch) -> None:
+    patch.setattr(ending, "let_go", lambda turn, worker_id: None)

@@ -24,7 +24,7 @@ def place(turn: Turn, task: Task, node: Node) -> str:
     target = node.target
     assert target is not None, f"call node {node.path} has no target"
     if target.transport is not Transport.LINK or not target.package:
-        return tenant_queue(target.queue, turn.run.tenant)
+        return queue_of(turn, target)
     owner = resource_owner(task.input)
     if owner is None and node.affinity is not None:
         hold = turn.get(AffinityHold, hold_key(turn, node.affinity))
@@ -38,8 +38,8 @@ def place(turn: Turn, task: Task, node: Node) -> str:
     return queue_of(turn, target, owner)
 
 
-def queue_of(turn: Turn, target: Target, worker_id: str | None) -> str:
-    """Where a task of a package waits for a worker, or for any that the run's tenant has."""
+def queue_of(turn: Turn, target: Target, worker_id: str | None = None) -> str:
+    """Where a task waits for a worker, or for any that works for the run's tenant."""
     queue = target.queue if worker_id is None else own_queue(worker_id, target.service)
     return tenant_queue(queue, turn.run.tenant)
 
@@ -89,7 +89,7 @@ def released(turn: Turn, task: Task, node: Node, worker_id: str) -> str | None:
     if bound is not None and bound.worker_id == worker_id:
         turn.remove(Binding, bound.pk)
         let_go(turn, worker_id)
-    return queue_of(turn, target, None)
+    return queue_of(turn, target)
 
 
 def let_go(turn: Turn, worker_id: str) -> None:

@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 Handler = Callable[[Effect], Awaitable[None]]
 
 _AT_ONCE = 20
+_TOGETHER_S = 0.2
+"""How long effects that were claimed together are waited for; what takes longer goes on beside."""
 _ERROR_CHARS_MAX = 1_000
 _AWAY_S = 1.0
 """How long an effect is left alone that turned out to be another process's to do."""
@@ -51,6 +53,8 @@ class Outbox:
         self._tries_max = tries_max
         self._pause_s_max = pause_s_max
         self._wake = asyncio.Event()
+        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._late: set[asyncio.Task[None]] = set()
         self._next_due_at: int | None = None
         engine.advance.listeners.append(self._committed)
         engine.feed.on_mail.append(self._wake.set)
@@ -71,19 +75,41 @@ class Outbox:
         until = now + int(self._lease_s * 1000)
         claimed = await store.claim_effects(EffectClaim(addresses, self._engine.name, now, until))
         if claimed:
-            slots = asyncio.Semaphore(_AT_ONCE)
-            results = await asyncio.gather(*(self._do(effect, slots) for effect in claimed))
-            done = [effect.id for effect, good in zip(claimed, results, strict=True) if good]
-            await store.end_effects(done, self._engine.name)
+            await self._do_all(claimed)
         else:
             found = await store.query("next_effect", addresses=addresses)
             self._next_due_at = found[0]["due_at"]
         return len(claimed)
 
-    async def _do(self, effect: Effect, slots: asyncio.Semaphore) -> bool:
+    async def _do_all(self, effects: Iterable[Effect]) -> None:
+        """Do effects, and remove together those that are done soon."""
+        doing = {asyncio.ensure_future(self._do(effect)): effect for effect in effects}
+        try:
+            done, late = await asyncio.wait(doing, timeout=_TOGETHER_S)
+        except asyncio.CancelledError:
+            for task in (*doing, *self._late):
+                task.cancel()
+            raise
+        for task in late:
+            self._follow(task, doing[task])
+        ends = [doing[task].id for task in doing if task in done and task.result()]
+        await self._engine.store.end_effects(ends, self._engine.name)
+
+    def _follow(self, doing: "asyncio.Task[bool]", effect: Effect) -> None:
+        """One that takes long is removed when it is done, and holds up no other."""
+
+        async def end() -> None:
+            if await doing:
+                await self._engine.store.end_effects([effect.id], self._engine.name)
+
+        following = asyncio.ensure_future(end())
+        self._late.add(following)
+        following.add_done_callback(self._late.discard)
+
+    async def _do(self, effect: Effect) -> bool:
         """Whether an effect was done."""
         try:
-            async with slots, asyncio.timeout(self._lease_s * 0.8):
+            async with self._slots, asyncio.timeout(self._lease_s * 0.8):
                 handler = self._handlers.get(effect.kind)
                 if handler is None:
                     # A newer process may know what it is.
@@ -131,3 +157,7 @@ class Outbox:
             await asyncio.wait_for(self._wake.wait(), wait_s)
         except TimeoutError:
             return
+        except asyncio.CancelledError:
+            for task in self._late:
+                task.cancel()
+            raise

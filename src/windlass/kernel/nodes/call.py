@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.kernel.placement import claimed, place, released
+from windlass.kernel.placement import claimed, place, queue_of, released
 from windlass.kernel.results import take
 from windlass.kernel.retry import pause_ms
 from windlass.kernel.routing import close, fail, skip, succeed, text_action
@@ -245,7 +245,7 @@ def unpin(turn: Turn, task: Task) -> None:
     """The worker a task would prefer had no room for long enough: anybody may have it."""
     node = turn.node(task)
     if task.state is TaskState.QUEUED and node.target is not None:
-        turn.move(task, task.state, queue=node.target.queue, ready_at=turn.now)
+        turn.move(task, task.state, queue=queue_of(turn, node.target), ready_at=turn.now)
 
 
 def fail_without_worker(turn: Turn, task: Task, worker_id: str) -> None:

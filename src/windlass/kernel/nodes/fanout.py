@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.kernel.placement import queue_of
 from windlass.kernel.routing import branches_at_once, fail, join
 from windlass.kernel.superseded import renew
 from windlass.kernel.turn import Turn
@@ -122,7 +123,7 @@ def new_branch(
         kind=branch.kind,
         state=TaskState.QUEUED if released else TaskState.PENDING,
         idx=index,
-        queue=branch.target.queue,
+        queue=queue_of(turn, branch.target),
         priority=container.priority,
         ready_at=turn.now if released else None,
         input=value,

@@ -20,6 +20,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.loops.forever import raise_outage
 from windlass.engine.loops.outbox import NotHere
 from windlass.model.effects import Effect, worker_address
+from windlass.model.errors import Unavailable
 from windlass.model.queues import service_of
 from windlass.model.rows import Binding, Run, Worker
 from windlass.model.states import RUN_ENDED
@@ -194,8 +195,12 @@ class LinkPlane:
         session = self.sessions.get(worker_id)
         if session is None or not session.connected:
             raise NotHere(f"worker {worker_id} is not connected here")
-        if not await self._is_bound(effect.run_id, worker_id):
+        if await self._is_bound(effect.run_id, worker_id):
+            return
+        try:
             await session.deliver(m.ReleaseResources(scope=effect.run_id, reason="it is over"))
+        except Unavailable as error:
+            raise NotHere(str(error)) from error
 
     async def _is_bound(self, run_id: str, worker_id: str) -> bool:
         """Whether a run that goes on belongs to a worker."""

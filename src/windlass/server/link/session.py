@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_ARRIVES_S = 10.0
+_ARRIVES_S = 3.0
 """How long a command may take to arrive."""
 NOTE_AFTER_S = 0.1
 """An acknowledged task is shown as running only if it takes longer: most end before that, and

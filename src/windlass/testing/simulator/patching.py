@@ -60,7 +60,9 @@ class Patching:
             for tries_left in reversed(range(_TRIES)):
                 try:
                     revision = await self._ask(
-                        lambda server: runs.patch_graph(server.engine, run.id, patch, run.graph_rev)
+                        lambda server: runs.patch_graph(
+                            server.engine.of(run.tenant), run.id, patch, run.graph_rev
+                        )
                     )
                 except Unavailable:
                     if not tries_left:

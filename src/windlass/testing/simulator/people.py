@@ -11,10 +11,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from windlass.engine import runs
+from windlass.engine.engine import Engine
 from windlass.engine.flows import Target
-from windlass.model.errors import Conflict, DefinitionError, NotFound, Unavailable
+from windlass.model.errors import BadRequest, Conflict, DefinitionError, NotFound, Unavailable
+from windlass.model.ids import run_of
 from windlass.model.rows import Attempt, Checkpoint, Event, Flow, Run, Task, Version
 from windlass.model.states import RUN_ENDED, AttemptState, CheckpointState, RunState, TaskState
+from windlass.model.tenants import Tenant
 from windlass.testing.memory import MemoryDatabase
 from windlass.testing.simulator.checks.rows import Broken
 from windlass.testing.simulator.flows import SIGNALS, make_flow, make_params
@@ -25,6 +28,9 @@ from windlass.testing.simulator.server import Server
 from windlass.testing.simulator.workflows import make_workflow
 
 T = TypeVar("T")
+
+POISON = ("1e999", "-1e999", "9" * 5_000, "[" * 500 + "]" * 500, "NaN", '"\\ud800"', "{", "")
+"""Texts that are no JSON, or none that everybody reads."""
 
 
 class People:
@@ -57,7 +63,8 @@ class People:
             # Only workers on the link have packages.
             is_workflow = linked and rng.random() < 0.4
             source = make_workflow(rng) if is_workflow else make_flow(rng)
-            flow = Flow(id=f"f{number}", name=f"flow {number}", created_at=0)
+            tenant = self._plan.tenants[number % len(self._plan.tenants)]
+            flow = Flow(id=f"f{number}", name=f"flow {number}", created_at=0, tenant=tenant)
             version = Version(
                 id=f"v{number}",
                 flow_id=flow.id,
@@ -69,6 +76,12 @@ class People:
             self.versions.append((flow, version, make_params(rng)))
 
     async def publish(self) -> None:
+        for name in self._plan.tenants:
+            row = Tenant(id=name, created_at=0)
+            await self._until_done(
+                lambda server, row=row: server.engine.write(row),  # type: ignore[misc]
+                lambda name=name: name in self._db.table(Tenant),  # type: ignore[misc]
+            )
         for flow, version, _ in self.versions:
             await self._until_done(
                 lambda server, rows=(flow, version): server.engine.write(*rows),  # type: ignore[misc]
@@ -97,7 +110,11 @@ class People:
                 try:
                     told = await self._ask(
                         lambda server: runs.start_run(
-                            server.engine, target, text, key=key, priority=number % 2
+                            server.engine.of(flow.tenant),
+                            target,
+                            text,
+                            key=key,
+                            priority=number % 2,
                         )
                     )
                 except Unavailable:
@@ -126,6 +143,8 @@ class People:
             "retry": self.retry,
             "retry_from": self.retry_from,
             "patch": self._patching.patch,
+            "poison": self.poison,
+            "spy": self.spy,
         }
         mine = [deed for name, deed in deeds.items() if self._plan.has(name)]
         while mine and not self.calm:
@@ -151,7 +170,7 @@ class People:
         await self.send(run.id, key, value)
 
     async def send(self, run_id: str, key: str, value: str) -> None:
-        await self._ask(lambda server: runs.signal(server.engine, run_id, key, value))
+        await self._ask(lambda server: runs.signal(self._its(server, run_id), run_id, key, value))
         self._expect(run_id, "signal.received")
 
     async def answer(self, run: Run) -> None:
@@ -162,17 +181,20 @@ class People:
             await self.give(self._rng.choice(asking or rows).id, value)
 
     async def give(self, checkpoint_id: str, value: Any) -> None:
-        await self._ask(lambda server: runs.answer(server.engine, checkpoint_id, value, by="p"))
+        run_id = run_of(checkpoint_id)
+        await self._ask(
+            lambda server: runs.answer(self._its(server, run_id), checkpoint_id, value, by="p")
+        )
         row = self._db.table(Checkpoint)[checkpoint_id]
         if row.state is not CheckpointState.RESOLVED or row.answered_by != "p":
             raise Broken(f"checkpoint {row.id} was answered and is {row.state}")
 
     async def cancel(self, run: Run) -> None:
-        await self._ask(lambda server: runs.cancel(server.engine, run.id, "meddling"))
+        await self._ask(lambda server: runs.cancel(self._its(server, run.id), run.id, "meddling"))
         self._expect(run.id, "run.cancel_requested")
 
     async def retry(self, run: Run) -> None:
-        await self._ask(lambda server: runs.retry(server.engine, run.id, None, False))
+        await self._ask(lambda server: runs.retry(self._its(server, run.id), run.id, None, False))
         self._expect(run.id, "task.retry_requested")
 
     async def retry_from(self, run: Run) -> None:
@@ -181,8 +203,61 @@ class People:
             task = self._rng.choice(tasks)
             name = task.node if task.idx < 0 and self._rng.random() < 0.3 else task.id
             alone = self._rng.random() < 0.3
-            await self._ask(lambda server: runs.retry(server.engine, run.id, name, not alone))
+            await self._ask(
+                lambda server: runs.retry(self._its(server, run.id), run.id, name, not alone)
+            )
             self._expect(run.id, "task.retry_requested")
+
+    async def spy(self, run: Run) -> None:
+        """Say the same things on behalf of a tenant that has nothing: to it no run is there."""
+        asking = [row.id for row in self._db.of_run(Checkpoint, run.id)]
+        question = self._rng.choice(asking) if asking else f"{run.id}~none!0"
+
+        async def steer(server: Server) -> None:
+            engine = server.engine.of("spy")
+            match self._rng.randrange(4):
+                case 0:
+                    await runs.signal(engine, run.id, self._rng.choice([*SIGNALS, "ok"]), '"spy"')
+                case 1:
+                    await runs.answer(engine, question, True, by="spy")
+                case 2:
+                    await runs.retry(engine, run.id, None, False)
+                case _:
+                    await runs.cancel(engine, run.id, "spy")
+
+        try:
+            await self._ask(steer)
+        except NotFound:
+            return
+        raise Broken(f"run {run.id} of {run.tenant} was steered by another tenant")
+
+    def _its(self, server: Server, run_id: str) -> Engine:
+        """The engine as whoever has the run sees it."""
+        return server.engine.of(self._db.table(Run)[run_id].tenant)
+
+    async def poison(self, run: Run) -> None:
+        """Send what nobody can read, or has no place; it is refused, and the run none the worse."""
+        text = self._rng.choice(POISON)
+        flow, version, _ = self._rng.choice(self.versions)
+        target = Target(flow.id, flow.name, version.id, version.number)
+
+        async def signal(server: Server) -> None:
+            await runs.signal(server.engine, run.id, self._rng.choice([*SIGNALS, "ok"]), text)
+
+        async def start(server: Server) -> None:
+            await runs.start_run(server.engine, target, f'{{"poison": {text}}}', key="poison")
+
+        async def tags(server: Server) -> None:
+            await runs.start_run(server.engine, target, "{}", key="poison", tags=text)
+
+        async def key(server: Server) -> None:
+            await runs.signal(server.engine, run.id, self._rng.choice(("", "a\0b", "k" * 999)), "1")
+
+        try:
+            await self._ask(self._rng.choice((signal, start, tags, key)))
+        except BadRequest:
+            return
+        raise Broken(f"run {run.id}: what nobody can read was taken: {text:.40}")
 
     def _expect(self, run_id: str, type_: str) -> None:
         """What was acknowledged stands in the run's history."""

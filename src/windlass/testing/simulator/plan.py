@@ -28,9 +28,10 @@ FAULTS = (
     "retry_from",
     "same_key",
     "gone",
-    "patch",
 )
 """Everything that can be switched off, so that a failing seed shrinks to what it needs."""
+LATER_FAULTS = ("poison", "clock_back", "patch", "spy")
+"""More of it, drawn apart: seeds that were known before are the same worlds but for these."""
 
 
 WORKERS = ("stubborn", "pull", "link")
@@ -58,6 +59,8 @@ class Plan(msgspec.Struct, frozen=True):
     latency: float
     """How far away the database is: with a slow one, jobs gather and processes get in each
     other's way."""
+    tenants: tuple[str, ...]
+    """Whose the runs are, in turn."""
 
     def rng(self, name: str) -> random.Random:
         """A stream of its own for each part, so that switching one off leaves the others be."""
@@ -70,19 +73,17 @@ class Plan(msgspec.Struct, frozen=True):
 def plan_for(seed: int) -> Plan:
     rng = random.Random(f"{seed}:plan")
     share = rng.choice((0.0, 0.3, 0.6, 0.8, 1.0))
-    # Drawn apart, so that seeds go on standing for the worlds they stood for before there were any.
-    patches = random.Random(f"{seed}:patch")
     # A fleet of one kind, too: only workers on the link take over from each other.
     kinds = rng.choice((WORKERS, WORKERS, ("link",)))
+    later = random.Random(f"{seed}:later")
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
         workers=tuple(rng.choice(kinds) for _ in range(rng.choice((1, 2, 2, 3)))),
         runs=rng.choice((1, 2, 4, 6, 8)),
         trouble_s=rng.choice((5.0, 10.0, 20.0)),
-        faults=frozenset(
-            fault for fault in FAULTS if (patches if fault == "patch" else rng).random() < share
-        ),
+        faults=frozenset(fault for fault in FAULTS if rng.random() < share)
+        | frozenset(fault for fault in LATER_FAULTS if later.random() < share),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),
@@ -91,4 +92,5 @@ def plan_for(seed: int) -> Plan:
         cancel_grace_ms=rng.choice((200, 2000)),
         moves_max=rng.choice((2, 16)),
         latency=rng.choice((1.0, 1.0, 8.0, 40.0)),
+        tenants=later.choice((("default",), ("default", "acme"), ("acme", "zoo"))),
     )

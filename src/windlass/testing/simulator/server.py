@@ -76,6 +76,11 @@ class Server:
         assert self._app is not None, f"{self.name} has never been started"
         return self._app
 
+    def addresses(self) -> list[str]:
+        """Whom this process can tell something."""
+        link: LinkPlane = self.app.state.link
+        return link.addresses() if self.process is not None else []
+
     def start(self) -> None:
         self._lives += 1
         name = f"{self.name}.{self._lives}"
@@ -134,6 +139,12 @@ class Server:
         if isinstance(result, Failure):
             raise AttemptError(result)
         return Done(result)
+
+    def set_clock_back(self, by_ms: int) -> None:
+        """Somebody corrects this machine's clock, for the process that runs and those after it."""
+        self._skew_ms -= by_ms
+        if self._store is not None:
+            self._store.set_clock_back(by_ms)
 
     def crash(self) -> None:
         if self.process is not None:

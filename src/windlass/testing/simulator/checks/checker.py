@@ -9,10 +9,12 @@ import msgspec
 
 from windlass.engine.graphs import lower
 from windlass.kernel.patching import extended
+from windlass.model.effects import Effect, worker_address
 from windlass.model.graph import Graph
 from windlass.model.patches import GraphPatch, read_patch
-from windlass.model.rows import Event, Json, Run, Task, Version
-from windlass.model.states import TASK_ENDED
+from windlass.model.queues import tenant_of
+from windlass.model.rows import Binding, Event, Json, Run, Task, Version
+from windlass.model.states import RUN_ENDED, TASK_ENDED, TaskState
 from windlass.testing.memory import Commit, MemoryDatabase
 from windlass.testing.simulator.checks.changes import check_changes
 from windlass.testing.simulator.checks.counters import check_counters
@@ -67,6 +69,8 @@ class Checker:
                     ended[task.run_id].append(task)
             elif table is Run and old is None:
                 self._check_key(cast(Run, new))
+            elif table is Run and new is not None and has_ended(cast(Run, old), cast(Run, new)):
+                self._check_released(cast(Run, new), commit)
         for run_id in sorted(events):
             self._folded[run_id].add(events[run_id])
             for event in events[run_id]:
@@ -80,6 +84,16 @@ class Checker:
             first = self._keys.setdefault(run.request_id, run.id)
             expect(first == run.id, f"key {run.request_id} started {first} and {run.id}")
 
+    def _check_released(self, run: Run, commit: Commit) -> None:
+        """The commit that ends a run promises to tell the workers that are bound to it."""
+        promised = {
+            cast(Effect, new).address
+            for table, _, old, new in commit.changes
+            if table is Effect and old is None and cast(Effect, new).run_id == run.id
+        }
+        bound = {worker_address(row.worker_id) for row in self._db.of_run(Binding, run.id)}
+        expect(bound <= promised, f"run {run.id} ended and {bound - promised} is not told")
+
     def _check_run(self, run_id: str, ended: list[Task]) -> None:
         run = self._db.table(Run).get(run_id)
         expect(run is not None, f"run {run_id} is gone")
@@ -89,6 +103,10 @@ class Checker:
         expect(revisions == wanted, f"run {run_id} has the patches {revisions}, not {wanted}")
         rows = RunRows(self._db, run, self._graph(run))
         told = self._folded[run_id]
+        for task in rows.tasks.values():
+            if task.state is TaskState.QUEUED and task.queue is not None:
+                mine = tenant_of(task.queue) == run.tenant
+                expect(mine, f"{task.id} of {run.tenant} waits in {task.queue}")
         check_history(rows, told)
         check_counters(rows, told)
         check_holds(rows, told)
@@ -111,3 +129,7 @@ class Checker:
             grown = extended(grown, read_patch(self._db.table(GraphPatch)[run.id, newer].patch))
         self._grown[run.id] = run.graph_rev, grown
         return grown
+
+
+def has_ended(old: Run, new: Run) -> bool:
+    return new.state in RUN_ENDED and old.state not in RUN_ENDED
