@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from windlass.drivers.sql.clock import SteadyClock
 from windlass.engine import advance, demand, graphs, passes, runs, workspace
 from windlass.engine.loops import leases, orphans, timers
 from windlass.kernel import (
@@ -338,6 +339,21 @@ def join_begins_early(patch: Patch) -> None:
         return task
 
     patch.setattr(visits, "new_task", new_task)
+
+
+@fault("what nobody can read is taken where it enters")
+def poison_taken(patch: Patch) -> None:
+    patch.setattr(runs, "readable", lambda text, what: str(text))
+    patch.setattr(runs, "readable_object", lambda text, what: str(text))
+
+
+@fault("a clock that is set back is waited for")
+def clock_waited_for(patch: Patch) -> None:
+    def now(self: SteadyClock) -> int:
+        self._now = max(self._now, self._wall())
+        return self._now
+
+    patch.setattr(SteadyClock, "now", now)
 
 
 # Redoing part of a graph with joins

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from windlass.model.access import Token, User
 from windlass.model.effects import Effect
-from windlass.model.rows import Attempt, Row, Run, Task, Version
+from windlass.model.rows import Attempt, Row, Run, Task, Version, Worker
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, TASK_ENDED, TaskState
 from windlass.ports.store import EffectClaim, Raced, Writes
 from windlass.testing.memory.locks import RowLocks
@@ -71,6 +71,12 @@ class MemoryDatabase:
     def table(self, table: type[R]) -> dict[Any, R]:
         """All rows of a table by key."""
         return cast("dict[Any, R]", self._tables.setdefault(table, {}))
+
+    def newest_time(self) -> int | None:
+        """About when somebody last wrote something, as the databases' query of that name has it."""
+        begun = (run.created_at for run in self.table(Run).values())
+        heard = (worker.seen_at for worker in self.table(Worker).values())
+        return max((*begun, *heard), default=None)
 
     def of_run(self, table: type[R], run_id: str) -> Iterable[R]:
         """The rows of a table that belong to a run."""

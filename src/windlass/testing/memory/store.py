@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
+from windlass.drivers.sql.clock import SteadyClock
 from windlass.model.effects import Effect
 from windlass.model.ids import run_of
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
@@ -46,15 +47,19 @@ class MemoryStore:
         self.around = around
         self.row_locks = row_locks
         self._skew_ms = skew_ms
-        self._now = 0
+        # As in the databases: a clock that is set back is not waited for, nor is one that was.
+        self._clock = SteadyClock(lambda: database.clock() + self._skew_ms, database.clock)
+        self._clock.not_before(database.newest_time())
         self._sessions: dict[MemorySession, None] = {}
         self._heard: list[str] = []
         self._news = asyncio.Event()
         database.ears.append(self._hear)
 
     def now(self) -> int:
-        self._now = max(self._now, self.database.clock() + self._skew_ms)
-        return self._now
+        return self._clock.now()
+
+    def set_clock_back(self, by_ms: int) -> None:
+        self._skew_ms -= by_ms
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator["MemorySession"]:

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from msgspec.structs import replace
 
-from windlass.testing.simulator.plan import FAULTS, WORKERS, Plan, plan_for
+from windlass.testing.simulator.plan import FAULTS, LATER_FAULTS, WORKERS, Plan, plan_for
 from windlass.testing.simulator.shrink import command, shrink
 from windlass.testing.simulator.world import Outcome, simulate
 
@@ -55,7 +55,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--workers", help=f"what its workers are, of {','.join(WORKERS)}")
     parser.add_argument("--steps", type=float, help="virtual seconds of trouble in it")
     parser.add_argument("--in-order", action="store_true", help="no shuffling of callbacks")
-    parser.add_argument("--without", default="", help=f"faults to leave out of {','.join(FAULTS)}")
+    parser.add_argument(
+        "--without", default="", help=f"faults to leave out of {','.join((*FAULTS, *LATER_FAULTS))}"
+    )
     return parser
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from windlass.engine import runs
 from windlass.engine.flows import Target
-from windlass.model.errors import Conflict, DefinitionError, NotFound, Unavailable
+from windlass.model.errors import BadRequest, Conflict, DefinitionError, NotFound, Unavailable
 from windlass.model.rows import Attempt, Checkpoint, Event, Flow, Run, Task, Version
 from windlass.model.states import RUN_ENDED, AttemptState, CheckpointState, RunState, TaskState
 from windlass.testing.memory import MemoryDatabase
@@ -25,6 +25,9 @@ from windlass.testing.simulator.server import Server
 from windlass.testing.simulator.workflows import make_workflow
 
 T = TypeVar("T")
+
+POISON = ("1e999", "-1e999", "9" * 5_000, "[" * 500 + "]" * 500, "NaN", '"\\ud800"', "{", "")
+"""Texts that are no JSON, or none that everybody reads."""
 
 
 class People:
@@ -126,6 +129,7 @@ class People:
             "retry": self.retry,
             "retry_from": self.retry_from,
             "patch": self._patching.patch,
+            "poison": self.poison,
         }
         mine = [deed for name, deed in deeds.items() if self._plan.has(name)]
         while mine and not self.calm:
@@ -183,6 +187,30 @@ class People:
             alone = self._rng.random() < 0.3
             await self._ask(lambda server: runs.retry(server.engine, run.id, name, not alone))
             self._expect(run.id, "task.retry_requested")
+
+    async def poison(self, run: Run) -> None:
+        """Send what nobody can read, or has no place; it is refused, and the run none the worse."""
+        text = self._rng.choice(POISON)
+        flow, version, _ = self._rng.choice(self.versions)
+        target = Target(flow.id, flow.name, version.id, version.number)
+
+        async def signal(server: Server) -> None:
+            await runs.signal(server.engine, run.id, self._rng.choice([*SIGNALS, "ok"]), text)
+
+        async def start(server: Server) -> None:
+            await runs.start_run(server.engine, target, f'{{"poison": {text}}}', key="poison")
+
+        async def tags(server: Server) -> None:
+            await runs.start_run(server.engine, target, "{}", key="poison", tags=text)
+
+        async def key(server: Server) -> None:
+            await runs.signal(server.engine, run.id, self._rng.choice(("", "a\0b", "k" * 999)), "1")
+
+        try:
+            await self._ask(self._rng.choice((signal, start, tags, key)))
+        except BadRequest:
+            return
+        raise Broken(f"run {run.id}: what nobody can read was taken: {text:.40}")
 
     def _expect(self, run_id: str, type_: str) -> None:
         """What was acknowledged stands in the run's history."""

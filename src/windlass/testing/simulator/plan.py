@@ -31,6 +31,8 @@ FAULTS = (
     "patch",
 )
 """Everything that can be switched off, so that a failing seed shrinks to what it needs."""
+LATER_FAULTS = ("poison", "clock_back")
+"""More of it, drawn apart: seeds that were known before are the same worlds but for these."""
 
 
 WORKERS = ("stubborn", "pull", "link")
@@ -74,6 +76,7 @@ def plan_for(seed: int) -> Plan:
     patches = random.Random(f"{seed}:patch")
     # A fleet of one kind, too: only workers on the link take over from each other.
     kinds = rng.choice((WORKERS, WORKERS, ("link",)))
+    later = random.Random(f"{seed}:later")
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
@@ -82,7 +85,8 @@ def plan_for(seed: int) -> Plan:
         trouble_s=rng.choice((5.0, 10.0, 20.0)),
         faults=frozenset(
             fault for fault in FAULTS if (patches if fault == "patch" else rng).random() < share
-        ),
+        )
+        | frozenset(fault for fault in LATER_FAULTS if later.random() < share / 3),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),

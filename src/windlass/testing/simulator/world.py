@@ -29,6 +29,7 @@ from windlass.worker.link.socket import Closed
 EPOCH_MS = 1_800_000_000_000
 _EXPECTED = (WindlassError, Broken, Closed, Refused, TimeoutError)
 """What a task may end in: refusals, outages, and connections that broke."""
+_FOUND = (Broken, Stuck, Spinning, msgspec.MsgspecError)
 CALM_S = 240.0
 """By then everything must have ended: leases, waits and back-offs of a calm world are shorter."""
 
@@ -103,7 +104,8 @@ class World:
         for host in self.hosts:
             host.restart()
         await self.people.publish()
-        trouble = [asyncio.ensure_future(self.chaos.run()), asyncio.ensure_future(self._lose_one())]
+        troubles = (self.chaos.run(), self._lose_one(), self._set_clocks_back())
+        trouble = [asyncio.ensure_future(one) for one in troubles]
         deeds = [asyncio.ensure_future(self.people.meddle())]
         deeds += [asyncio.ensure_future(self.people.start(n)) for n in range(self.plan.runs)]
         await asyncio.sleep(self.plan.trouble_s)
@@ -125,6 +127,14 @@ class World:
             rng = self.plan.rng("gone")
             await asyncio.sleep(rng.uniform(0.2, 0.8) * self.plan.trouble_s)
             rng.choice(linked).go()
+
+    async def _set_clocks_back(self) -> None:
+        """Clocks of some machines are corrected, by seconds or by an hour, each for itself."""
+        if self.plan.has("clock_back"):
+            rng = self.plan.rng("clock_back")
+            for server in self.servers:
+                await asyncio.sleep(rng.uniform(0.1, 0.3) * self.plan.trouble_s)
+                server.set_clock_back(rng.choice((1_500, 30_000, 3_600_000)))
 
     def calm_down(self) -> None:
         for part in (self.network, self.handlers, self.people):
@@ -194,7 +204,7 @@ def simulate(plan: Plan) -> Outcome:
     try:
         world.loop.run_until_complete(world.live())
         world.check_tasks()
-    except (Broken, Stuck, Spinning, AssertionError, KeyError, TypeError) as error:
+    except (*_FOUND, AssertionError, KeyError, TypeError) as error:
         problem = str(error) if isinstance(error, Broken) else f"{type(error).__name__}: {error}"
     finally:
         trace = world.trace(problem) if problem else ()
