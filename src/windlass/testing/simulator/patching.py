@@ -12,7 +12,8 @@ from windlass.engine import runs
 from windlass.engine.graphs import lower
 from windlass.kernel.patching import extended
 from windlass.model.errors import Conflict, DefinitionError, Unavailable
-from windlass.model.graph import Edge, Graph
+from windlass.model.graph import Edge, Graph, Kind
+from windlass.model.ids import node_path
 from windlass.model.patches import GraphPatch, Patch, read_patch
 from windlass.model.rows import Run, Version
 from windlass.model.states import RUN_ENDED
@@ -88,11 +89,15 @@ class Patching:
     def _some_patch(self, graph: Graph, author: str) -> Patch:
         """Some nodes more, some less; where edges would go round the whole is refused."""
         rng = self._rng
-        here = [path for path in graph.joins if "/" not in path]
+        inside = [p for p, first in graph.starts.items() if graph.joins.keys() >= {p, *first}]
+        scope = rng.choice(["", *inside])
+        here = [path for path in graph.joins if path.rpartition("/")[0] == scope]
         drop = tuple(path for path in here if rng.random() < 0.15)
         left = [path for path in here if path not in drop]
-        model = graph.nodes[rng.choice(here)]
-        added = [str(UUID(int=rng.getrandbits(128), version=4)) for _ in range(rng.randint(0, 2))]
+        calls = [node for node in graph.nodes.values() if node.kind is Kind.CALL]
+        model = rng.choice(calls)
+        keys = (str(UUID(int=rng.getrandbits(128), version=4)) for _ in range(rng.randint(0, 2)))
+        added = [node_path(scope, key) for key in keys]
         edges: list[Edge] = []
         for path in added:
             edges += [Edge(each, "default", path) for each in left if rng.random() < 0.4]
