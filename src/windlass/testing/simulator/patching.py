@@ -30,7 +30,7 @@ class Patching:
 
     def __init__(self, database: MemoryDatabase, rng: random.Random, ask: Ask) -> None:
         self._db = database
-        self._rng = rng
+        self.rng = rng
         self._ask = ask
         self._made = 0
 
@@ -42,9 +42,9 @@ class Patching:
         growing = [row for row in known if row.id in graphs and graphs[row.id].joins]
         if not growing:
             return
-        run = self._rng.choice(growing)
+        run = self.rng.choice(growing)
         graph = graphs[run.id]
-        people = 2 if self._rng.random() < 0.5 else 1
+        people = 2 if self.rng.random() < 0.5 else 1
         told = await asyncio.gather(
             *(self._send(run, graph) for _ in range(people)), return_exceptions=True
         )
@@ -88,7 +88,7 @@ class Patching:
 
     def _some_patch(self, graph: Graph, author: str) -> Patch:
         """Some nodes more, some less; where edges would go round the whole is refused."""
-        rng = self._rng
+        rng = self.rng
         inside = [p for p, first in graph.starts.items() if graph.joins.keys() >= {p, *first}]
         scope = rng.choice(["", *inside])
         here = [path for path in graph.joins if path.rpartition("/")[0] == scope]

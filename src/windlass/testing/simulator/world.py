@@ -105,6 +105,7 @@ class World:
         await self.people.publish()
         trouble = [asyncio.ensure_future(self.chaos.run()), asyncio.ensure_future(self._lose_one())]
         deeds = [asyncio.ensure_future(self.people.meddle())]
+        deeds.append(asyncio.ensure_future(self.people.patch_graphs()))
         deeds += [asyncio.ensure_future(self.people.start(n)) for n in range(self.plan.runs)]
         await asyncio.sleep(self.plan.trouble_s)
         self.calm_down()
