@@ -405,24 +405,6 @@ def patch_taken_twice(patch: Patch) -> None:
     patch.setattr(grow, "problems_of", problems_of)
 
 
-@fault("a graph that was patched in a commit which never came about stays in memory")
-def patch_kept_after_raced(patch: Patch) -> None:
-    kept: dict[str, tuple[int, Graph]] = {}
-    right = workspace.RunView.apply
-
-    def apply(self: workspace.RunView, decision: Decision) -> None:
-        right(self, decision)
-        if self.grown is not None:
-            kept[self.run_id] = self.grown
-
-    def graph_at(self: workspace.RunView, revision: int) -> Graph | None:
-        grown = kept.get(self.run_id)
-        return None if grown is None or grown[0] != revision else grown[1]
-
-    patch.setattr(workspace.RunView, "apply", apply)
-    patch.setattr(workspace.RunView, "graph_at", graph_at)
-
-
 # Tenants, and what is promised outside
 
 

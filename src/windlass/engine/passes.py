@@ -21,7 +21,7 @@ from windlass.engine.workspace import Batch, RunView, Workspace
 from windlass.kernel.decide import NOTHING
 from windlass.kernel.events import BreakRun, Claim, LeaseExpired
 from windlass.kernel.turn import Decision, Limits
-from windlass.kernel.view import Missing, Need
+from windlass.kernel.view import Missing, Need, Outgrown
 from windlass.model.assignment import Assignment
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError
 from windlass.model.rows import Idempotency, Row, Run, Task
@@ -160,6 +160,13 @@ class Pass:
             view.steps += _ROUND_STEPS
             needs = [*self._first_needs(job, view, missing.need), *missing.also]
             return [(view, need) for need in needs]
+        except Outgrown as error:
+            if self._reread(job, view):
+                return self._decide(job)
+            if not isinstance(job, ClaimJob):
+                raise
+            job.outcome = Conflict(str(error))
+            return None
         except TooMuchWork as error:
             view.steps = 0
             if isinstance(job, Job) and not isinstance(job.event, BreakRun):

@@ -195,6 +195,8 @@ async def redo_preview(
     graph = await engine.graphs.load_of(run)
     async with engine.store.session() as session:
         tasks = await session.run_tasks(run.id)
+    # Its graph may have grown since the run was read; what came with that is no part of this.
+    tasks = [task for task in tasks if task.node in graph.nodes]
     if graph.joins and descendants:
         task, later = redone_from(graph, run, tasks, task_id)
         again = {row.id for row in later if row.id != task.id}

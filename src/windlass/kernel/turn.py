@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from windlass.kernel.transitions import check_attempt, check_run, check_task
-from windlass.kernel.view import Missing, Need, View
+from windlass.kernel.view import Missing, Need, Outgrown, View
 from windlass.model.errors import TooMuchWork
 from windlass.model.graph import Graph, Kind, Node
 from windlass.model.ids import scope_of
@@ -207,7 +207,10 @@ class Turn:
         return sorted([*merged, *here.values()]) if here else merged
 
     def node(self, task: Task) -> Node:
-        return self.graph.nodes[task.node]
+        try:
+            return self.graph.nodes[task.node]
+        except KeyError:
+            raise Outgrown(f"{task.id} is of a node that came later") from None
 
     @property
     def run(self) -> Run:

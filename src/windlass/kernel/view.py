@@ -29,6 +29,11 @@ class Missing(Exception):
         self.also = also
 
 
+class Outgrown(Exception):
+    """A row is of a node that the graph does not have: it was read after the run's own row, and the
+    graph has grown in between. Read again and ask again."""
+
+
 class View(Protocol):
     """The rows given to a decision."""
 

@@ -250,12 +250,47 @@ async def test_a_retry_says_what_it_opens_again(server: LinkServer) -> None:
         named = [task.partition("~")[2].partition(".")[0] for task in preview["redone"]]
         assert named == [uuid("redo-1")]
         partly = await server.http.post(at, json={"from": True, "dryRun": True})
-        assert partly.status_code == 409
+        assert (partly.status_code, partly.json()["redone"]) == (200, [])
         failing = False
         assert (await server.http.post(at, json={})).status_code == 202
         assert (await server.wait(run_id))["status"] == "succeeded"
         early = await server.http.post(at, json={"dryRun": True})
         assert early.status_code == 409
+        again = await server.http.post(at, json={"task": uuid("redo-1"), "from": True})
+        assert again.status_code == 202, again.text
+        named = [task.partition("~")[2].partition(".")[0] for task in again.json()["redone"]]
+        assert named == [uuid("redo-2")]
+        assert (await server.wait(run_id))["status"] == "succeeded"
+        tasks = (await server.http.get(f"/api/v1/runs/{run_id}/tasks")).json()["items"]
+        assert {task["node"]: task["attempts"] for task in tasks} == {
+            uuid("redo-0"): 1,
+            uuid("redo-1"): 3,
+            uuid("redo-2"): 2,
+        }
+
+
+async def test_what_is_to_be_redone_is_shown_as_queued(server: LinkServer) -> None:
+    go = asyncio.Event()
+
+    async def held(dispatch: Json) -> Json:
+        await go.wait()
+        return {"echo": dispatch["parameters"]}
+
+    worker = foreign(server, handler=held)
+    async with connected(worker):
+        run_id = await server.start(chain("again", "demo.a", "demo.b"))
+        go.set()
+        await server.wait(run_id)
+        go.clear()
+        body = {"task": uuid("again-0"), "from": True}
+        assert (
+            await server.http.post(f"/api/v1/runs/{run_id}/retry", json=body)
+        ).status_code == 202
+        run = (await server.http.get(f"/api/v1/runs/{run_id}")).json()
+        by_node = {each["nodeId"]: each["status"] for each in run["nodes"]}
+        assert by_node[uuid("again-1")] == "queued"
+        go.set()
+        assert (await server.wait(run_id))["status"] == "succeeded"
 
 
 async def test_an_outline_names_the_nodes_as_the_workflow_does(server: LinkServer) -> None:

@@ -58,7 +58,8 @@ class Spoiler(SecondGeneration):
 
     @property
     def raws(self) -> dict[str, bytes]:
-        return self.__dict__.setdefault("_raws", {})
+        found: dict[str, bytes] = self.__dict__.setdefault("_raws", {})
+        return found
 
     async def send(self, frame: Json) -> None:
         text = json.dumps(frame)

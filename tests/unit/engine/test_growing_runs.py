@@ -100,6 +100,20 @@ async def test_a_process_with_an_older_graph_does_not_decide_on_it() -> None:
         assert two.run().graph_rev == 2
 
 
+async def test_a_task_of_a_node_that_came_later_is_claimed_by_a_process_with_an_older_graph() -> (
+    None
+):
+    async with two_engines() as two:
+        await two.claim(two.one, "a")
+        await runs.signal(two.other, two.run_id, "seen", "1")
+        await runs.patch_graph(two.one, two.run_id, Patch((call("x"),)), 0)
+        await two.claim(two.other, "x")
+        assert two.task("x").state is TaskState.RUNNING
+        await two.succeed(two.other, "x")
+        await two.succeed(two.one, "a")
+        assert two.run().state is RunState.SUCCEEDED
+
+
 async def test_several_events_of_one_pass_see_the_patch_before_them() -> None:
     async with two_engines() as two:
         await two.claim(two.one, "a")

@@ -81,6 +81,7 @@ export const zh = {
   'Go to a page, a flow or a run id…': '前往页面、流程或运行 ID…',
   'Go to the filter': '前往筛选框',
   Graph: '图',
+  'graph revision {n}': '图修订 {n}',
   Holds: '持有',
   Inbox: '收件箱',
   Input: '输入',

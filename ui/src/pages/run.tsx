@@ -166,6 +166,7 @@ function Head({ run }: { run: Run }) {
           </span>
         )}
         {run.generation > 0 && <span>· {run.generation === 1 ? t('reopened once') : t('reopened {n} times', { n: run.generation })}</span>}
+        {run.revision > 0 && <span>· {t('graph revision {n}', { n: run.revision })}</span>}
         {Object.entries((run.tags ?? {}) as Record<string, string>).filter(([key]) => key !== 'definitionHash').map(([key, value]) => (
           <span key={key} className="rounded bg-sunk px-1.5">
             {key}={value}

@@ -12,7 +12,8 @@ from windlass.engine import runs
 from windlass.engine.graphs import lower
 from windlass.kernel.patching import extended
 from windlass.model.errors import Conflict, DefinitionError, Unavailable
-from windlass.model.graph import Edge, Graph
+from windlass.model.graph import Edge, Graph, Kind
+from windlass.model.ids import node_path
 from windlass.model.patches import GraphPatch, Patch, read_patch
 from windlass.model.rows import Run, Version
 from windlass.model.states import RUN_ENDED
@@ -29,7 +30,7 @@ class Patching:
 
     def __init__(self, database: MemoryDatabase, rng: random.Random, ask: Ask) -> None:
         self._db = database
-        self._rng = rng
+        self.rng = rng
         self._ask = ask
         self._made = 0
 
@@ -41,9 +42,9 @@ class Patching:
         growing = [row for row in known if row.id in graphs and graphs[row.id].joins]
         if not growing:
             return
-        run = self._rng.choice(growing)
+        run = self.rng.choice(growing)
         graph = graphs[run.id]
-        people = 2 if self._rng.random() < 0.5 else 1
+        people = 2 if self.rng.random() < 0.5 else 1
         told = await asyncio.gather(
             *(self._send(run, graph) for _ in range(people)), return_exceptions=True
         )
@@ -89,12 +90,16 @@ class Patching:
 
     def _some_patch(self, graph: Graph, author: str) -> Patch:
         """Some nodes more, some less; where edges would go round the whole is refused."""
-        rng = self._rng
-        here = [path for path in graph.joins if "/" not in path]
+        rng = self.rng
+        inside = [p for p, first in graph.starts.items() if graph.joins.keys() >= {p, *first}]
+        scope = rng.choice(["", *inside])
+        here = [path for path in graph.joins if path.rpartition("/")[0] == scope]
         drop = tuple(path for path in here if rng.random() < 0.15)
         left = [path for path in here if path not in drop]
-        model = graph.nodes[rng.choice(here)]
-        added = [str(UUID(int=rng.getrandbits(128), version=4)) for _ in range(rng.randint(0, 2))]
+        calls = [node for node in graph.nodes.values() if node.kind is Kind.CALL]
+        model = rng.choice(calls)
+        keys = (str(UUID(int=rng.getrandbits(128), version=4)) for _ in range(rng.randint(0, 2)))
+        added = [node_path(scope, key) for key in keys]
         edges: list[Edge] = []
         for path in added:
             edges += [Edge(each, "default", path) for each in left if rng.random() < 0.4]

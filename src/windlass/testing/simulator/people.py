@@ -142,7 +142,6 @@ class People:
             "cancel": self.cancel,
             "retry": self.retry,
             "retry_from": self.retry_from,
-            "patch": self._patching.patch,
             "poison": self.poison,
             "spy": self.spy,
         }
@@ -154,6 +153,13 @@ class People:
             if known:
                 run = self._rng.choice(waiting if waiting and self._rng.random() < 0.5 else known)
                 await self.attempt(self._rng.choice(mine), run)
+
+    async def patch_graphs(self) -> None:
+        """Change the graphs of runs that can grow, for as long as there is trouble."""
+        while self._plan.has("patch") and not self.calm:
+            await asyncio.sleep(self._patching.rng.expovariate(2.0))
+            for run in list(self._db.table(Run).values())[:1]:
+                await self.attempt(self._patching.patch, run)
 
     async def attempt(self, deed: Callable[[Run], Awaitable[None]], run: Run) -> None:
         try:

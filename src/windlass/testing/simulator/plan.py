@@ -30,8 +30,9 @@ FAULTS = (
     "gone",
 )
 """Everything that can be switched off, so that a failing seed shrinks to what it needs."""
-LATER_FAULTS = ("poison", "clock_back", "patch", "spy")
-"""More of it, drawn apart: seeds that were known before are the same worlds but for these."""
+LATER_FAULTS = {"poison": 1 / 3, "clock_back": 1 / 3, "patch": 1.0, "spy": 1 / 3}
+"""More of it and how often each is, beside the others. They are drawn apart: seeds that were known
+before are the same worlds but for these."""
 
 
 WORKERS = ("stubborn", "pull", "link")
@@ -83,7 +84,7 @@ def plan_for(seed: int) -> Plan:
         runs=rng.choice((1, 2, 4, 6, 8)),
         trouble_s=rng.choice((5.0, 10.0, 20.0)),
         faults=frozenset(fault for fault in FAULTS if rng.random() < share)
-        | frozenset(fault for fault in LATER_FAULTS if later.random() < share),
+        | frozenset(f for f in LATER_FAULTS if later.random() < share * LATER_FAULTS[f]),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),

@@ -12,7 +12,17 @@ Body = dict[str, Any]
 
 def make_workflow(rng: random.Random) -> Body:
     """A whole definition: each node may lead to any that comes after it."""
-    count = rng.randint(1, 6)
+    whole = _body(rng, rng.randint(1, 6))
+    # Drawn apart, so that seeds go on standing for the graphs they stood for without containers.
+    inner = random.Random(whole["id"])
+    if inner.random() < 0.4:
+        at = inner.randrange(len(whole["nodes"]))
+        whole["nodes"][at] = _container(inner, whole["nodes"][at])
+        whole["subgraphs"] = [{"id": "inside", "definition": _body(inner, inner.randint(1, 3))}]
+    return whole
+
+
+def _body(rng: random.Random, count: int) -> Body:
     ids = [_uuid(rng) for _ in range(count)]
     nodes = [_node(rng, id_) for id_ in ids]
     edges: list[Body] = []
@@ -26,6 +36,22 @@ def make_workflow(rng: random.Random) -> Body:
         "metadata": {"name": "simulated"},
         "nodes": nodes,
         "edges": edges,
+    }
+
+
+def _container(rng: random.Random, node: Body) -> Body:
+    """A graph in the place of a node, at times gone through several times."""
+    inside: Body = {"subgraphId": "inside"}
+    if rng.random() < 0.5:
+        inside["loop"] = {"enabled": True, "maxIterations": rng.randint(1, 3)}
+    return {
+        "id": node["id"],
+        "type": "workflow.container",
+        "role": "container",
+        "label": node["label"],
+        "position": node["position"],
+        "parameters": {"__container": inside},
+        "ui": node["ui"],
     }
 
 

@@ -110,6 +110,7 @@ class World:
         troubles = (self.chaos.run(), self._lose_one(), self._set_clocks_back())
         trouble = [asyncio.ensure_future(one) for one in troubles]
         deeds = [asyncio.ensure_future(self.people.meddle())]
+        deeds.append(asyncio.ensure_future(self.people.patch_graphs()))
         deeds += [asyncio.ensure_future(self.people.start(n)) for n in range(self.plan.runs)]
         await asyncio.sleep(self.plan.trouble_s)
         self.calm_down()

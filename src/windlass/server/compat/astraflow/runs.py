@@ -16,7 +16,7 @@ from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.ids import task_of
 from windlass.model.rows import Artifact, Attempt, Run, Version
-from windlass.model.states import AttemptState
+from windlass.model.states import AttemptState, TaskState
 from windlass.ports.store import Cond
 from windlass.protocol.exchange import Wire
 from windlass.server.compat.astraflow.views import (
@@ -116,7 +116,8 @@ async def whole_run(engine: Engine, link: LinkPlane, run: Run) -> WorkflowRun:
     by_task: defaultdict[str, list[Artifact]] = defaultdict(list)
     for row in made:
         by_task[task_of(row.attempt_id)].append(row)
-    newest = {task.node: task for task in sorted(tasks, key=lambda task: task.made_seq)}
+    standing = [task for task in tasks if task.state is not TaskState.SUPERSEDED]
+    newest = {task.node: task for task in sorted(standing, key=lambda task: task.made_seq)}
     latest = {attempt.task_id: attempt for attempt in sorted(attempts, key=lambda a: a.number)}
     nodes: list[RunNode] = []
     for path, place in outline_of(engine, found[0]).items():

@@ -36,7 +36,8 @@ NODE_STATUS = {
     TaskState.FAILED: "failed",
     TaskState.SKIPPED: "skipped",
     TaskState.CANCELLED: "cancelled",
-    TaskState.SUPERSEDED: "cancelled",
+    # It counts no longer, as something before it is redone; its node is still to be done.
+    TaskState.SUPERSEDED: "queued",
 }
 
 

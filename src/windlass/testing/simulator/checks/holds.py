@@ -89,14 +89,14 @@ def check_mover(rows: RunRows, task: Task) -> None:
     """Something will move an open task: a queue, a lease, a timer, a child, or the outside."""
     state, kind, run = task.state, task.kind, rows.run
     cancelling = run.state is RunState.CANCELLING
-    if kind in _CONTAINERS:
+    if state is TaskState.PENDING and task.node in rows.graph.joins:
+        others = [t for t in open_among(rows.children[task.scope]) if t.state is not state]
+        moved = bool(others)
+    elif kind in _CONTAINERS:
         inside = open_among(rows.children[task.id])
         moved = bool(inside) or f"{task.id}!expand" in rows.timers
         if kind == Kind.SUBFLOW and rows.node(task).timeout_ms and not cancelling:
             expect(f"{task.id}!timeout" in rows.timers, f"{task.id} has lost its timeout")
-    elif state is TaskState.PENDING and task.node in rows.graph.joins:
-        others = [t for t in open_among(rows.children[task.scope]) if t.state is not state]
-        moved = bool(others)
     elif state is TaskState.PENDING:
         container = rows.tasks[task.scope]
         others = [t for t in open_among(rows.children[container.id]) if t.state is not state]

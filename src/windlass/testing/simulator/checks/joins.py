@@ -20,14 +20,15 @@ def check_joins(rows: RunRows) -> None:
         for edge in edges:
             if edge.target is not None:
                 incoming[edge.target].append(edge)
-    by_node: dict[str, Task] = {}
-    for task in rows.children[rows.run.id]:
-        if task.state is TaskState.SUPERSEDED:
-            continue  # It counts for nothing until it is visited again.
-        expect(task.node not in by_node, f"{task.node} was visited twice in {rows.run.id}")
-        by_node[task.node] = task
-    for task in by_node.values():
-        check_node(task, incoming[task.node], by_node)
+    for scope, tasks in list(rows.children.items()):
+        by_node: dict[str, Task] = {}
+        for task in tasks:
+            if task.state is TaskState.SUPERSEDED or task.node not in rows.graph.joins:
+                continue  # It counts for nothing until it is visited again, or waits for no edge.
+            expect(task.node not in by_node, f"{task.node} was visited twice in {scope}")
+            by_node[task.node] = task
+        for task in by_node.values():
+            check_node(task, incoming[task.node], by_node)
 
 
 def check_node(task: Task, edges: list[Edge], by_node: dict[str, Task]) -> None:
