@@ -326,3 +326,16 @@ def test_what_both_ends_say_is_what_the_published_schemas_allow(generation: Gene
         found = msgspec.json.decode(frame)
         schema = json.loads((folder / f"{found['type']}.json").read_text())
         jsonschema_rs.validate(schema, found)
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", '"\\ud800"', '"a\\udfffb"'])
+def test_a_result_that_only_python_can_read_is_refused_alone(value: str) -> None:
+    """Python's own JSON writes these; a link that is closed for one would be closed for ever."""
+    _, server = pair(Generation.SECOND)
+    sender = {"role": "worker", "id": server.instance}
+    payload = f'{{"run_id":"r","task_id":"t@1","status":"SUCCEEDED","result":{{"a":{value}}}}}'
+    head = {"type": "biz.exec.result", "id": "f", "ts": "", "tenant": "default", "sender": sender}
+    text = msgspec.json.encode({**head, "session_seq": 1}).decode()
+    [event] = server.receive(f'{text[:-1]},"payload":{payload}}}', 1)
+    assert isinstance(event, Garbled)
+    assert (event.run_id, event.task_id) == ("r", "t@1")

@@ -1,5 +1,6 @@
 """Envelopes: one JSON object per frame, and the two generations' names for the same messages."""
 
+import json
 import re
 from enum import IntEnum
 from typing import Literal, TypeVar
@@ -129,6 +130,7 @@ _payloads: dict[type[m.Message], msgspec.json.Decoder[m.Message]] = {
     message: msgspec.json.Decoder(message) for message in NAMES
 }
 _encoder = msgspec.json.Encoder()
+_HALF = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
 def encode(value: object) -> bytes:
@@ -143,10 +145,30 @@ def decode(frame: str | bytes) -> Envelope:
     if depth_of(text) > DEPTH_MAX:
         raise Refused(codes.INVALID, f"nested more than {DEPTH_MAX} levels deep", fatal=True)
     try:
-        envelope = _decoder.decode(text)
+        return _decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(codes.INVALID, f"not an envelope: {error}", fatal=True) from error
-    return envelope
+        mended = _mended(text, str(error))
+        if mended is None:
+            raise Refused(codes.INVALID, f"not an envelope: {error}", fatal=True) from error
+        return mended
+
+
+class Mended(Envelope):
+    """A frame with NaN or halves of characters in it, as Python's JSON writes and nobody reads.
+
+    It is good for knowing which frame it is, so that it is refused alone and not sent for ever.
+    """
+
+    flaw: str
+
+
+def _mended(text: bytes, flaw: str) -> Mended | None:
+    whole = _HALF.sub(rb"\\ufffd", text.decode(errors="replace").encode())
+    try:
+        envelope = _decoder.decode(encode(json.loads(whole)))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return Mended(**msgspec.structs.asdict(envelope), flaw=flaw)
 
 
 def feature_of(message: type[m.Message], generation: Generation) -> str:
@@ -161,6 +183,8 @@ def generation_of(type_: str) -> Generation | None:
 
 def payload_of(envelope: Envelope) -> m.Message:
     """What a frame says, or `Refused` with the reason."""
+    if isinstance(envelope, Mended):
+        raise Refused(codes.INVALID, f"{envelope.type}: {envelope.flaw}", frame_id=envelope.id)
     message = TYPES.get(envelope.type)
     if message is None:
         text = f'no frame is called "{envelope.type}"'
