@@ -49,17 +49,14 @@ class Spoiler(SecondGeneration):
     def __init__(self, world: World, name: str, spoilt: list[tuple[str, bytes]]) -> None:
         super().__init__(world.url, name, [(name, "1.0.0")], token=TOKEN)
         self.spoilt = spoilt
+        self.raws: dict[str, bytes] = {}
+        """What stands in each task's result, once it is written."""
 
     async def work(self, dispatch: Json) -> Json:
         payload = await super().work(dispatch)
         field, raw = self.spoilt.pop() if self.spoilt else ("result", b"{}")
         self.raws[payload["task_id"]] = raw
         return {**payload, field: PLACE}
-
-    @property
-    def raws(self) -> dict[str, bytes]:
-        found: dict[str, bytes] = self.__dict__.setdefault("_raws", {})
-        return found
 
     async def send(self, frame: Json) -> None:
         text = json.dumps(frame)
