@@ -5,7 +5,7 @@ import pytest
 from tests.faults.planted import FAULTS, Fault
 from windlass.testing.simulator import Outcome, plan_for, simulate
 
-SEEDS_MAX = 400
+SEEDS_MAX = 800
 
 
 def hunt(planted: Fault) -> Outcome | None:

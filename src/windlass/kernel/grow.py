@@ -8,7 +8,9 @@ that new nodes begin, and joins wait for what is new.
 from collections.abc import Sequence
 
 from windlass.kernel.downstream import downstream, is_called
+from windlass.kernel.ending import end_run
 from windlass.kernel.patching import extended, problems_of, scopes_of
+from windlass.kernel.placement import packages_of, unbind
 from windlass.kernel.recount import recount
 from windlass.kernel.redo import restore_scopes
 from windlass.kernel.routing import end_subflow
@@ -47,8 +49,10 @@ def patch_graph(turn: Turn, patch: Patch) -> int:
     dropped = no_longer_standing(turn.graph, tasks, patch)
     for row in dropped:
         mark_superseded(turn, row)
+    before = packages_of(turn)
     turn.graph = extended(turn.graph, patch)
     turn.view.memo.clear()
+    unbind(turn, set(before) - set(packages_of(turn)))
     revision = run.graph_rev + 1
     turn.set_run(graph_rev=revision)
     turn.make(GraphPatch(run_id=run.id, rev=revision, patch=patch.json(), created_at=turn.now))
@@ -100,4 +104,4 @@ def end_what_is_over(turn: Turn, tasks: Sequence[Task]) -> None:
             end_subflow(turn, task)
     run = turn.run
     if not run.open and not turn.visits and run.state not in RUN_ENDED:
-        turn.set_run(state=RunState.SUCCEEDED, finished_at=turn.now, node="")
+        end_run(turn, RunState.SUCCEEDED)

@@ -6,6 +6,8 @@ worker keeps, because its affinity key is held there, or because the run's earli
 same package went there (its *binding*). So a task without a worker holds up no other.
 """
 
+from collections.abc import Iterable
+
 from windlass.kernel.turn import Turn
 from windlass.model.effects import RELEASE, Effect, worker_address
 from windlass.model.graph import Affinity, Kind, Node, Target, Transport
@@ -90,6 +92,16 @@ def released(turn: Turn, task: Task, node: Node, worker_id: str) -> str | None:
         turn.remove(Binding, bound.pk)
         let_go(turn, worker_id)
     return queue_of(turn, target)
+
+
+def unbind(turn: Turn, packages: Iterable[str]) -> None:
+    """No task of these packages is left: the workers that had them let go."""
+    bound = [turn.get(Binding, (turn.run.id, package)) for package in sorted(packages)]
+    for binding in bound:
+        if binding is not None:
+            turn.remove(Binding, binding.pk)
+    for worker_id in sorted({binding.worker_id for binding in bound if binding is not None}):
+        let_go(turn, worker_id)
 
 
 def let_go(turn: Turn, worker_id: str) -> None:

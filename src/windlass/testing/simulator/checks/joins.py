@@ -8,7 +8,7 @@ from windlass.kernel.expressions import holds
 from windlass.kernel.values import walk
 from windlass.model.graph import Edge, Ref, Root
 from windlass.model.rows import Task
-from windlass.model.states import TASK_ENDED, TaskState
+from windlass.model.states import TASK_ENDED, AttemptState, TaskState
 from windlass.testing.simulator.checks.rows import RunRows, expect
 
 _NEVER_BEGAN = (TaskState.PENDING, TaskState.CANCELLED)
@@ -28,10 +28,10 @@ def check_joins(rows: RunRows) -> None:
             expect(task.node not in by_node, f"{task.node} was visited twice in {scope}")
             by_node[task.node] = task
         for task in by_node.values():
-            check_node(task, incoming[task.node], by_node)
+            check_node(rows, task, incoming[task.node], by_node)
 
 
-def check_node(task: Task, edges: list[Edge], by_node: dict[str, Task]) -> None:
+def check_node(rows: RunRows, task: Task, edges: list[Edge], by_node: dict[str, Task]) -> None:
     if not edges:
         return
     before = [by_node.get(edge.source) for edge in edges]
@@ -41,11 +41,22 @@ def check_node(task: Task, edges: list[Edge], by_node: dict[str, Task]) -> None:
         fired = any(
             fires(edge, source) for edge, source in zip(edges, before, strict=True) if source
         )
-        began = task.attempts > 0 or task.state is not TaskState.SKIPPED
+        began = task.state is not TaskState.SKIPPED or was_worked_on(rows, task)
         expect(fired == began, f"{task.id} is {task.state} although its edges fired: {fired}")
     elif task.state is TaskState.PENDING:
         still = settled.count(False)
         expect(task.edges_open == still, f"{task.id} waits for {task.edges_open}, not {still}")
+
+
+def was_worked_on(rows: RunRows, task: Task) -> bool:
+    """Whether a worker said that there was nothing to do, rather than nobody asking it: its word
+    ended the task. Attempts from before a redo say nothing."""
+    newest = max(rows.attempts[task.id], key=lambda attempt: attempt.number, default=None)
+    return (
+        newest is not None
+        and newest.state is AttemptState.SUCCEEDED
+        and newest.finished_at == task.finished_at
+    )
 
 
 def fires(edge: Edge, source: Task) -> bool:
