@@ -67,8 +67,8 @@ _PAUSES = ((10_000, 250), (1_000, 50), (100, 10))
 
 
 def pause_ms(events: int) -> int:
-    """How long a run with so many events behind it waits at least when it waits for time: whatever
-    goes on for long goes on at a pace that leaves room for others."""
+    """How long a timer of a run with so many events behind it waits at least: a loop that goes on
+    for long goes on at a pace that leaves room for others."""
     return next((pause for least, pause in _PAUSES if events > least), 0)
 
 
@@ -343,7 +343,7 @@ class Turn:
 
     def set_timer(self, task_id: str, kind: str, due_at: int) -> None:
         # A loop that waits for a millisecond would take all there is, and never end.
-        if kind != "expand":
+        if kind == "delay":
             due_at = max(due_at, self.now + pause_ms(self.seq))
         timer = Timer(
             id=f"{task_id}!{kind}",
