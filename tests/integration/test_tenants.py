@@ -342,6 +342,13 @@ def test_a_worker_gets_its_own_tenants_tasks_and_a_shared_one_everybodys(world: 
         assert [attempt["runId"] for attempt in found["attempts"]] == [run]
 
 
+def test_metrics_name_the_workers_and_nodes_of_others_to_operators_only(world: World) -> None:
+    with world.client("red", "admin") as red:
+        assert "ws_conn_active" not in red.get("/metrics").text
+    headers = {"Authorization": f"Bearer {ADMIN}"}
+    assert "ws_conn_active" in httpx.get(f"{world.url}/metrics", headers=headers).text
+
+
 def test_an_operator_of_the_system_names_a_tenant(world: World) -> None:
     headers = {"Authorization": f"Bearer {ADMIN}", **NATIVE_TYPE}
     with httpx.Client(base_url=world.url, headers=headers, timeout=20) as system:

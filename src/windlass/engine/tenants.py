@@ -142,8 +142,8 @@ class TenantStore:
         mine = self._whose(table)
         if len(mine) > 1:
             return [Cond("tenant", "in", list(mine))]
-        if table is Run and not any(cond.column == "state" for cond in where):
-            # The index has the state between the tenant and the id.
+        if table is Run and not any(cond.column == "state" or is_one(cond) for cond in where):
+            # The index of lists has the state between the tenant and the id.
             return [Cond("tenant", "=", self.tenant), Cond("state", "in", [*map(str, RunState)])]
         return [Cond("tenant", "=", self.tenant)]
 
@@ -243,6 +243,11 @@ class TenantSession:
 
     async def save(self, writes: Writes) -> None:
         await self._session.save(writes)
+
+
+def is_one(cond: Cond) -> bool:
+    """Whether a condition finds one row by its key."""
+    return cond.column == "id" and cond.op == "="
 
 
 def _text(row: Row, column: str) -> str:

@@ -6,6 +6,7 @@ from starlette.responses import PlainTextResponse, Response
 from windlass import __version__
 from windlass.model.access import Token
 from windlass.model.errors import Unavailable
+from windlass.model.tenants import ALL
 from windlass.protocol.api import (
     InfoView,
     OkView,
@@ -17,7 +18,7 @@ from windlass.protocol.api import (
 from windlass.server.api.tenants import tenant_for
 from windlass.server.audit import line
 from windlass.server.auth import ROLES, auth_of
-from windlass.server.caller import engine_of
+from windlass.server.caller import engine_of, who
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
@@ -105,9 +106,12 @@ async def readyz(request: Request) -> Response:
 
 
 async def metrics(request: Request) -> Response:
-    """Prometheus metrics."""
-    link = request.app.state.link.metric_lines()
-    return PlainTextResponse(await request.app.state.metrics.text(engine_of(request), link))
+    """Prometheus metrics. What names the workers and nodes of all tenants is for operators of the
+    whole system."""
+    engine = engine_of(request)
+    everybodys = who(request).home == ALL or len(engine.tenants.names) == 1
+    link = request.app.state.link.metric_lines() if everybodys else ()
+    return PlainTextResponse(await request.app.state.metrics.text(engine, link))
 
 
 async def landing(request: Request) -> Response:
