@@ -132,12 +132,14 @@ BODIES: dict[str, Json] = {
     "POST /api/v1/users/{id}/password": {"password": "another-long-one", "currentPassword": "x"},
     "POST /api/v1/users/{id}/roles": {"role": "viewer"},
     "PATCH /api/v1/users/{id}/status": {"isActive": True},
+    "POST /api/v1/tenants": {"name": "hostile", "description": "d"},
     "POST /api/v1/tokens": {
         "name": "t",
         "role": "worker",
         "expiresInS": 60,
         "fingerprint": "cd" * 32,
         "workers": "hostile-*",
+        "tenant": "",
     },
 }
 """What each native path takes."""

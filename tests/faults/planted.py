@@ -53,14 +53,18 @@ class Fault(NamedTuple):
     name: str
     sentence: str
     plant: Callable[[Patch], None]
+    first: int = 0
+    """Where the hunt begins: what shows in one world of a hundred is hunted near such a world."""
 
 
 FAULTS: list[Fault] = []
 
 
-def fault(sentence: str) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
+def fault(
+    sentence: str, first: int = 0
+) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
     def add(plant: Callable[[Patch], None]) -> Callable[[Patch], None]:
-        FAULTS.append(Fault(plant.__name__, sentence, plant))
+        FAULTS.append(Fault(plant.__name__, sentence, plant, first))
         return plant
 
     return add
@@ -296,7 +300,7 @@ def commit_taken_for_done(patch: Patch) -> None:
 # The link and its workers
 
 
-@fault("a result that came while the link was down is never sent")
+@fault("a result that came while the link was down is never sent", first=600)
 def silence_after_a_cut(patch: Patch) -> None:
     def catch_up(self: LinkRunner, *, resumed: bool) -> None:
         """Sends again only what had been sent before."""
