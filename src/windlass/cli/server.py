@@ -291,12 +291,6 @@ def migrate(url: str) -> None:
 @click.argument("target", type=click.Path(path_type=Path))
 @setting("--db", "url", required=True, also=("SCHEDULER_DB",), help="A file or a URL.")
 @setting("--data-dir", default="", help="The folder of packages and uploads; else beside the db.")
-@setting(
-    "--blobs",
-    type=click.Choice(["files", "database"]),
-    default=None,
-    help="Where those are kept; else in PostgreSQL, or in files beside an SQLite file.",
-)
 def backup(target: Path, url: str, data_dir: str) -> None:
     """Copy a database and the files beside it into the folder TARGET, while servers run."""
     from windlass.wiring import commands

@@ -86,8 +86,9 @@ class Engine:
         self.handlers = Handlers()
         self.graphs = Graphs(store, on_load=self.handlers.learn_graph)
         self.advance = Advance(store, self.graphs, self.settings.limits)
-        self.recent: dict[str, tuple[int, Any]] = {}
-        """Requests checked a moment ago, by their digest, with when to check again."""
+        self.recent: dict[tuple[str, str], tuple[int, Any]] = {}
+        """Requests checked a moment ago, by tenant and digest, with when to check again. Whoever
+        changes what was checked against clears it, for all."""
         self.outlines: dict[str, Any] = {}
         """Where the nodes of workflows went in their graphs, by version."""
         self.installing: dict[str, Installing] = {}
@@ -109,7 +110,6 @@ class Engine:
             view = known[key] = copy(self.system)
             view.tenant = tenant
             view.store = TenantStore(self.system.store, tenant, operator=operator)
-            view.recent = {}
             while len(known) > _VIEWS_MAX:
                 known.popitem(last=False)
         known.move_to_end(key)

@@ -79,10 +79,9 @@ async def up_to_date(engine: Engine, target: Target) -> Target:
     other versions of a package will do, and nobody has the one it took then, one that took
     another."""
     key = f"up to date: {target.version_id}"
-    known = engine.recent.get(key)
-    if known is not None and known[0] > engine.store.now():
-        found: Target = known[1]
-        return found
+    known: Target | None = recalled(engine, key)
+    if known is not None:
+        return known
     async with engine.store.session() as session:
         [version] = await session.rows(Version, [target.version_id])
     if version.dialect == "workflow" and '"minVersion"' in version.source:
@@ -97,7 +96,13 @@ def remember(engine: Engine, digest: str, value: object) -> None:
     """For a moment the same text need not be checked again, though packages may come and go."""
     if len(engine.recent) >= _RECENT_MAX:
         engine.recent.clear()
-    engine.recent[digest] = (engine.store.now() + _RECENT_MS, value)
+    engine.recent[engine.home, digest] = (engine.store.now() + _RECENT_MS, value)
+
+
+def recalled(engine: Engine, digest: str) -> Any:
+    """What was remembered a moment ago; None if it is too long ago."""
+    known = engine.recent.get((engine.home, digest))
+    return known[1] if known is not None and known[0] > engine.store.now() else None
 
 
 async def _publish(

@@ -77,10 +77,9 @@ async def start(request: Request, engine: Engine, body: bytes) -> Response:
 async def read_request(engine: Engine, body: bytes) -> Ready:
     """Read and check a request. The same bytes a moment later need no second look."""
     digest = sha256(body).hexdigest()
-    known = engine.recent.get(digest)
-    if known is not None and known[0] > engine.store.now():
-        recent: Ready = known[1]
-        return recent
+    known: Ready | None = workflows.recalled(engine, digest)
+    if known is not None:
+        return known
     given = parse_json(body, WorkflowBody)
     if not given.client_id:
         raise BadRequest("clientId says whose run it is; it may not be empty")
