@@ -12,6 +12,7 @@ from tests.conformance.rows import a_run, make
 from windlass.engine import workers
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.loops.pruning import Pruning
+from windlass.model.effects import RELEASE, Effect
 from windlass.model.ids import uuid7
 from windlass.model.packages import Manifest
 from windlass.model.rows import Run, Worker
@@ -97,6 +98,20 @@ async def test_a_worker_that_comes_back_meanwhile_is_kept(store: Store) -> None:
         store.page = page_then_come_back  # type: ignore[method-assign, assignment]
         assert await Pruning(engine).run_once() == 0
         assert await left(store) == {"back"}
+
+
+async def test_what_a_worker_that_never_came_back_was_to_be_told_is_forgotten(store: Store) -> None:
+    now = store.now()
+
+    def told(name: str, kind: str, age_ms: int) -> Effect:
+        at = now - age_ms
+        return Effect(id=name, kind=kind, address="worker:w", due_at=at, created_at=at)
+
+    old, young = 8 * DAY_MS, 6 * DAY_MS
+    await make(store, told("a", RELEASE, old), told("b", RELEASE, young), told("c", "command", old))
+    async with running(store) as engine:
+        assert await Pruning(engine).run_once() == 1
+        assert {row.id for row in await store.page(Effect)} == {"b", "c"}
 
 
 async def test_workers_are_counted_by_state(store: Store) -> None:

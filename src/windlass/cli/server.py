@@ -140,7 +140,12 @@ def dev(
     help="Networks or host patterns of push workers, as 10.0.0.0/8 or *.internal; repeatable.",
 )
 @setting("--push-token", default="", help=SHOWN_TO_WORKERS)
-@setting("--tenant", default="default", show_default=True, help="Whose workers it takes on links.")
+@setting(
+    "--link-tenant",
+    default="default",
+    show_default=True,
+    help="What workers on links must call their tenant; whose they are, their token says.",
+)
 @setting("--tls-cert", default="", help="Serve over TLS with this certificate (PEM).")
 @setting("--tls-key", default="", help="Its key, if it is in another file.")
 @setting("--tls-client-ca", default="", help="Take client certificates of these authorities.")
@@ -199,7 +204,7 @@ def server(
     allow_scripts: bool,
     push_allow: tuple[str, ...],
     push_token: str,
-    tenant: str,
+    link_tenant: str,
     tls_cert: str,
     tls_key: str,
     tls_client_ca: str,
@@ -235,7 +240,7 @@ def server(
         allow_scripts=allow_scripts,
         push_allow=tuple(item for given in push_allow for item in given.split(",") if item),
         push_token=push_token,
-        tenant=tenant,
+        link_tenant=link_tenant,
         tls_cert=tls_cert,
         tls_key=tls_key,
         tls_client_ca=tls_client_ca,

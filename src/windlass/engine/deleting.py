@@ -8,7 +8,6 @@ from typing import Any
 
 from windlass.engine.engine import Engine
 from windlass.engine.jobs import Outdated
-from windlass.engine.keys import kept_as
 from windlass.model.effects import Effect
 from windlass.model.errors import Conflict
 from windlass.model.patches import GraphPatch
@@ -27,6 +26,7 @@ from windlass.model.rows import (
     Variable,
 )
 from windlass.model.states import RUN_ENDED
+from windlass.model.tenants import own_name
 from windlass.ports.store import Cond
 
 _ROWS_MAX = 2_000
@@ -54,7 +54,7 @@ async def delete_run(engine: Engine, run: Run, *along: Row) -> None:
     try:
         for table, order in OF_A_RUN:
             await _delete_all(engine, run, table, order)
-        keys = [kept_as(run.tenant, run.request_id)] if run.request_id else []
+        keys = [own_name(run.tenant, run.request_id)] if run.request_id else []
         removed: dict[type[Row], set[Any]] = {Run: {run.id}, Idempotency: set(keys)}
         await engine.write(*along, removed=removed, stands=(run,))
     except Outdated as error:

@@ -14,7 +14,7 @@ from windlass.kernel.expressions import refs_of
 from windlass.model.errors import BadRequest, Conflict, NotFound, Unavailable
 from windlass.model.graph import Graph, Ref, Root
 from windlass.model.rows import Flow, Json, Version
-from windlass.model.tenants import DEFAULT
+from windlass.model.tenants import own_name
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
 
@@ -52,7 +52,7 @@ async def create_flow(engine: Engine, name: str, description: str = "", flow_id:
 
 def id_of_name(engine: Engine, name: str) -> str:
     """The id of a flow that is made by its name: two at the same moment then make one."""
-    return str(uuid5(_NAMES, name if engine.home == DEFAULT else f"{engine.home}/{name}"))
+    return str(uuid5(_NAMES, own_name(engine.home, name)))
 
 
 def check_name(name: str) -> None:

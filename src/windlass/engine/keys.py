@@ -10,7 +10,7 @@ from hashlib import sha256
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, Conflict, Unavailable
 from windlass.model.rows import Idempotency, Row
-from windlass.model.tenants import DEFAULT
+from windlass.model.tenants import own_name
 
 KEY_MAX = 500
 
@@ -22,7 +22,7 @@ class Keyed:
         if len(key) > KEY_MAX or "\0" in key:
             raise BadRequest(f"an idempotency key has at most {KEY_MAX} characters, none NUL")
         self._engine = engine
-        self._key = kept_as(engine.home, f"{scope} {key}") if key else ""
+        self._key = own_name(engine.home, f"{scope} {key}") if key else ""
         self._hash = sha256(request).hexdigest()
 
     async def earlier(self) -> Idempotency | None:
@@ -52,11 +52,6 @@ class Keyed:
                 raise
             return found.run_id
         return answer_id
-
-
-def kept_as(tenant: str, key: str) -> str:
-    """A key as it is stored: two tenants may use the same."""
-    return key if tenant == DEFAULT else f"{tenant} {key}"
 
 
 async def earlier(engine: Engine, key: str, request_hash: str) -> Idempotency | None:

@@ -25,6 +25,7 @@ from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.patches import Patch
 from windlass.model.rows import Idempotency, Json, Run, Task, Variable
 from windlass.model.states import RUN_ENDED, RunState
+from windlass.model.tenants import own_name
 from windlass.model.values import readable, readable_object
 from windlass.ports.store import Cond
 
@@ -78,7 +79,7 @@ async def start_run(
     if key:
         asked = request or f"{target.version_id}\n{params}\n{tags}"
         digest = sha256(asked.encode()).hexdigest()
-        kept = keys.kept_as(run.tenant, key)
+        kept = own_name(run.tenant, key)
         row = Idempotency(key=kept, run_id=run.id, request_hash=digest, created_at=now)
         earlier = await find_by_key(engine, row)
         if earlier is not None:

@@ -20,7 +20,7 @@ from windlass.engine.workers import get_worker, state_of
 from windlass.model.errors import Conflict, DefinitionError, Problem, Unavailable
 from windlass.model.resources import ConflictingPins, resource_owner
 from windlass.model.rows import Flow, Version
-from windlass.model.tenants import DEFAULT
+from windlass.model.tenants import DEFAULT, own_name
 from windlass.model.values import is_list, is_object
 from windlass.ports.store import Cond
 
@@ -137,17 +137,17 @@ async def _keep_draft(
 
 
 def version_id_of(engine: Engine, text: str) -> str:
-    return str(uuid5(_NAMES, text if engine.home == DEFAULT else f"{engine.home}:{text}"))
+    return str(uuid5(_NAMES, own_name(engine.home, text)))
 
 
 def flow_id_of(engine: Engine, workflow_id: str) -> str:
     """The id of the flow a workflow is kept as. The first editors gave plain words, which another
     kind of flow may have for its id too; two tenants may keep the same workflow."""
-    if engine.home != DEFAULT:
-        return str(uuid5(_NAMES, f"{engine.home}:workflow:{workflow_id.lower()}"))
     if is_uuid(workflow_id):
-        return workflow_id.lower()
-    return str(uuid5(_NAMES, f"workflow:{workflow_id}"))
+        workflow_id = workflow_id.lower()
+        if engine.home == DEFAULT:
+            return workflow_id
+    return str(uuid5(_NAMES, own_name(engine.home, f"workflow:{workflow_id}")))
 
 
 async def _keep_flow(engine: Engine, definition: dict[str, object]) -> Flow:

@@ -15,7 +15,7 @@ from windlass.model.queues import own_queue, owner_of, tenant_queue
 from windlass.model.resources import resource_owner
 from windlass.model.rows import AffinityHold, Binding, Task
 from windlass.model.states import TaskState
-from windlass.model.tenants import DEFAULT
+from windlass.model.tenants import own_name
 
 PREFERRED_WAIT_MS = 2_000
 """How long a task waits for the worker it would prefer before any other may have it."""
@@ -48,8 +48,7 @@ def queue_of(turn: Turn, target: Target, worker_id: str | None = None) -> str:
 
 def hold_key(turn: Turn, affinity: Affinity) -> str:
     """Tenants may use the same keys without meaning the same worker."""
-    tenant = turn.run.tenant
-    return affinity.key if tenant == DEFAULT else f"{tenant} {affinity.key}"
+    return own_name(turn.run.tenant, affinity.key)
 
 
 def claimed(turn: Turn, task: Task, node: Node, worker_id: str) -> None:

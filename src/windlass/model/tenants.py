@@ -33,5 +33,10 @@ def check_tenant(name: str) -> str:
     return name
 
 
+def own_name(tenant: str, name: str) -> str:
+    """A name that each tenant has for itself, as it is kept where all names lie together."""
+    return name if tenant == DEFAULT else f"{tenant} {name}"
+
+
 def has_tenant(table: type[Row]) -> bool:
     return "tenant" in table.__struct_fields__

@@ -93,7 +93,7 @@ class System:
         self.store = store
         self.engine = Engine(store, settings_of(options))
         self.attempts = Attempts(self.engine)
-        self.link = LinkPlane(self.engine, self.attempts, LinkSettings(tenant=options.tenant))
+        self.link = LinkPlane(self.engine, self.attempts, LinkSettings(tenant=options.link_tenant))
         self.commands = Commands(self.engine, self.link)
         self.blobs = open_blobs(store, data_dir(options), options.blobs)
         self.push: PushDispatcher | None = None

@@ -1,5 +1,6 @@
 """Forgets workers nobody has heard of for long, processes that ran the control plane once, and what
-workers said is in packages that none of them has any more."""
+workers said is in packages that none of them has any more; and what a worker that never came back
+was to be told."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.jobs import Outdated
 from windlass.engine.loops.forever import raise_outage
 from windlass.engine.workers import services_of
+from windlass.model.effects import RELEASE, Effect
 from windlass.model.packages import Manifest
 from windlass.model.rows import Row, Worker
 from windlass.ports.store import Cond
@@ -23,7 +25,16 @@ class Pruning:
         settings = self._engine.settings
         pruned = await self._workers("!=", settings.worker_kept_s)
         pruned += await self._workers("=", settings.control_kept_s)
+        pruned += await self._releases(settings.worker_kept_s)
         return pruned + await self._manifests(settings.manifest_kept_s)
+
+    async def _releases(self, kept_s: float) -> int:
+        """A worker that never came back is not told any more that a run is over."""
+        where = [Cond("kind", "=", RELEASE), Cond("created_at", "<", self._before(kept_s))]
+        rows = await self._engine.store.page(
+            Effect, where, order="created_at", limit=self._batch_max
+        )
+        return await self._remove(rows)
 
     async def _workers(self, is_control: str, kept_s: float) -> int:
         settings = self._engine.settings

@@ -23,9 +23,10 @@ async def create(request: Request) -> Response:
     """Add a tenant; what it has is nobody else's to see."""
     check_operator(request)
     body = await read_json(request, TenantBody)
-    if not await make(request, check_tenant(body.name), body.description):
+    made = await make(request, check_tenant(body.name), body.description)
+    if made is None:
         raise Conflict(f'there is a tenant "{body.name}" already')
-    return reply(TenantView(name=body.name, description=body.description, created_at=0), 201)
+    return reply(tenant_view(made), 201)
 
 
 async def list_tenants(request: Request) -> Response:
@@ -34,23 +35,23 @@ async def list_tenants(request: Request) -> Response:
     rows, next_ = await fetch_page(
         request, Tenant, descending=False, size=100, engine=engine_of(request).system
     )
-    items = [
-        TenantView(name=row.id, description=row.description, created_at=row.created_at)
-        for row in rows
-    ]
-    return reply(Page(items=items, next=next_))
+    return reply(Page(items=[tenant_view(row) for row in rows], next=next_))
 
 
-async def make(request: Request, name: str, description: str = "") -> bool:
-    """Make a tenant known; False if it is already."""
+def tenant_view(row: Tenant) -> TenantView:
+    return TenantView(name=row.id, description=row.description, created_at=row.created_at)
+
+
+async def make(request: Request, name: str, description: str = "") -> Tenant | None:
+    """Make a tenant known; None if it is already."""
     engine = engine_of(request).system
     async with engine.store.session() as session:
         if await session.rows(Tenant, [name]):
-            return False
+            return None
     row = Tenant(id=name, description=description, created_at=engine.store.now())
     await engine.write(row, line(request, "tenant.create", "tenant", name))
     await engine.refresh_tenants()
-    return True
+    return row
 
 
 async def tenant_for(request: Request, asked: str) -> str:
