@@ -25,6 +25,8 @@ async def test_queued_tasks_come_by_priority_then_age_and_no_more_than_wanted(
         ),
         a_task(f"{RUN}~other.1", queue="pull:other", ready_at=1),
         a_task(f"{RUN}~busy.1", queue="pull:q", ready_at=1, state=TaskState.RUNNING),
+        a_task(f"{RUN}~judged.1", queue="pull:v", ready_at=1, state=TaskState.VERIFYING),
+        a_task(f"{RUN}~held.1", queue=None, ready_at=1, state=TaskState.VERIFYING),
     )
 
     async def found(**wants: int) -> str:
@@ -35,6 +37,7 @@ async def test_queued_tasks_come_by_priority_then_age_and_no_more_than_wanted(
     assert await found(q=9) == "dbcea"
     assert await found(q=3) == "dbc"
     assert await found(q=1, other=5) == "do"
+    assert await found(v=5) == "j", "what waits for a verdict, and nobody has in hand"
     assert await found(nobody=5) == await found() == ""
     many = {f"none{number}": 1 for number in range(40)}
     assert await found(**many, q=2, other=1) == "dbo"

@@ -22,6 +22,7 @@ from windlass.kernel import (
     turn,
     visits,
 )
+from windlass.kernel import requeue as requeuing
 from windlass.kernel.events import AttemptSucceeded, Claim, TimerFired
 from windlass.kernel.nodes import call, fanout, subflow
 from windlass.kernel.turn import Decision, Turn
@@ -152,14 +153,7 @@ def claim_ignores_state(patch: Patch) -> None:
         task = turn.get(Task, event.task_id)
         if task is None:
             return decide.NOTHING
-        assignment = call.claim(
-            turn,
-            task,
-            worker_id=event.worker_id,
-            worker_url=event.worker_url,
-            holder=event.holder,
-            lease_ms=event.lease_ms,
-        )
+        assignment = call.claim(turn, task, event)
         return decide._finish(turn, "attempt.claimed", task.id, assignment)
 
     patch.setattr(decide, "_claim", claim)
@@ -189,7 +183,7 @@ def cancel_leaves_a_task_open(patch: Patch) -> None:
 
 @fault("a failed try is not counted, so a task is retried for ever")
 def retry_counter_not_raised(patch: Patch) -> None:
-    right = call.requeue
+    right = requeuing.requeue
 
     def requeue(turn: Turn, task: Task, pause: int, columns: dict[str, Any]) -> None:
         columns.pop("failures", None)

@@ -2,10 +2,13 @@
 
 import pytest
 
+from tests.faults import planted_verdicts
 from tests.faults.planted import FAULTS, Fault
 from windlass.testing.simulator import Outcome, plan_for, simulate
 
 SEEDS_MAX = 400
+MORE = (planted_verdicts,)
+"""Imported for what they plant."""
 
 
 def hunt(planted: Fault) -> Outcome | None:

@@ -22,6 +22,7 @@ NAMES = [
     "0005_effects",
     "0006_tenants",
     "0007_blobs",
+    "0008_roles",
 ]
 WHERE_ROWS_ARE = (access, effects, packages, patches, tenants)
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]

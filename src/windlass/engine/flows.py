@@ -33,7 +33,7 @@ class Published(msgspec.Struct, frozen=True):
 
     @property
     def target(self) -> "Target":
-        return Target(self.flow.id, self.flow.name, self.version.id, self.version.number)
+        return target_of(self.flow, self.version)
 
 
 async def create_flow(engine: Engine, name: str, description: str = "", flow_id: str = "") -> Flow:
@@ -168,6 +168,11 @@ class Target(msgspec.Struct, frozen=True):
     flow_name: str
     version_id: str
     number: int
+    dialect: str
+
+
+def target_of(flow: Flow, version: Version) -> Target:
+    return Target(flow.id, flow.name, version.id, version.number, version.dialect)
 
 
 async def find_target(engine: Engine, name_or_id: str, number: int = 0) -> Target:
@@ -180,7 +185,7 @@ async def find_target(engine: Engine, name_or_id: str, number: int = 0) -> Targe
     # Only to say what exactly is missing.
     flow = await find_flow(engine, name_or_id)
     version = await find_version(engine, flow, number)
-    return Target(flow.id, flow.name, version.id, version.number)
+    return target_of(flow, version)
 
 
 async def find_version(engine: Engine, flow: Flow, number: int = 0) -> Version:

@@ -25,7 +25,6 @@ from windlass.kernel.view import Missing, Need, Outgrown
 from windlass.model.assignment import Assignment
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError
 from windlass.model.rows import Idempotency, Row, Run, Task
-from windlass.model.states import TaskState
 from windlass.ports.store import Session, Store
 
 log = logging.getLogger(__name__)
@@ -87,7 +86,7 @@ class Pass:
             task
             for rows in (writes.made.get(Task, {}), writes.changed.get(Task, {}))
             for task in cast("dict[str, Task]", rows).values()
-            if task.state is TaskState.QUEUED
+            if task.claimable
         ]
 
     async def decide_all(self, jobs: Sequence[AnyJob]) -> None:

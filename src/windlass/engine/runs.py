@@ -70,6 +70,7 @@ async def start_run(
         created_at=now,
         updated_at=now,
         tenant=engine.home,
+        dialect=target.dialect,
     )
     row = None
     if len(key) > keys.KEY_MAX or "\0" in key:

@@ -7,10 +7,11 @@ import msgspec
 from windlass.engine.engine import Engine
 from windlass.engine.flows import POCKETFLOW
 from windlass.engine.workers import live_workers, serves
+from windlass.kernel.leases import is_held
 from windlass.model.ids import attempt_id
 from windlass.model.queues import owner_of, service_of, transport_of
-from windlass.model.rows import Attempt, Run, Task, Version, read_failure
-from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, RunState, TaskState
+from windlass.model.rows import Attempt, Run, Task, read_failure
+from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, Role, RunState, TaskState
 
 _TASKS_MAX = 20
 
@@ -40,7 +41,7 @@ async def why(engine: Engine, run: Run) -> Why:
         tasks = [task for task in tasks if task.kind not in ("subflow", "parallel", "foreach")]
         tasks.sort(key=lambda task: (_ORDER.index(task.state), task.id))
         shown = tasks[:_TASKS_MAX]
-        held = [attempt_id(t.id, t.attempts) for t in shown if t.state is TaskState.RUNNING]
+        held = [attempt_id(t.id, t.attempts) for t in shown if is_held(t)]
         attempts = {row.task_id: row for row in await session.rows(Attempt, held)}
     reasons = [
         Reason(task.id, str(task.state), await task_line(engine, task, attempts.get(task.id)))
@@ -75,15 +76,23 @@ async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
     name = f'"{task.node}"' + (f"[{task.idx}]" if task.idx >= 0 else "")
     now = engine.store.now()
     match task.state:
-        case TaskState.RUNNING if attempt is not None and attempt.state in ATTEMPT_LIVE:
+        case TaskState.RUNNING | TaskState.VERIFYING if (
+            attempt is not None and attempt.state in ATTEMPT_LIVE
+        ):
             left = (attempt.lease_until - now) / 1000
             lease = (
                 f"lease for {left:.0f} s more" if left > 0 else "lease expired, being taken back"
             )
             stop = ", asked to stop" if attempt.cancel_at is not None else ""
-            return f"{name} runs on {attempt.worker_id} (attempt {attempt.number}, {lease}{stop})"
+            does = "is verified by" if attempt.role is Role.VERIFY else "runs on"
+            return f"{name} {does} {attempt.worker_id} (attempt {attempt.number}, {lease}{stop})"
         case TaskState.QUEUED:
             return f"{name} is queued{await queue_line(engine, task)}"
+        case TaskState.VERIFYING if task.queue is None:
+            left = ((task.due_at or now) - now) / 1000
+            return f"{name} waits {left:.0f} s before its verdict is asked for again"
+        case TaskState.VERIFYING:
+            return f"{name} waits for a verdict{await queue_line(engine, task)}"
         case TaskState.WAITING:
             return f"{name} {waiting_line(task, now)}"
         case TaskState.PENDING:
@@ -135,8 +144,7 @@ async def fails_line(engine: Engine, task: Task, transport: str) -> str:
         return ""
     async with engine.store.session() as session:
         runs = await session.rows(Run, [task.run_id])
-        versions = await session.rows(Version, [run.version_id for run in runs])
-    if not any(version.dialect == POCKETFLOW for version in versions):
+    if not any(run.dialect == POCKETFLOW for run in runs):
         return ""
     return f"; it fails after {engine.settings.no_worker_s:.0f} s without one"
 
@@ -184,6 +192,8 @@ def waiting_line(task: Task, now: int) -> str:
             return f"waits for a person to answer{until}"
         case "wait":
             return f'waits for signal "{task.wait_key}"{left}'
+        case _ if task.wait_key:
+            return f"waits for a person to answer{left}"
         case _:
             failure = read_failure(task.error)
             cause = f" after: {failure.message}" if failure is not None else ""

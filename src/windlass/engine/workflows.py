@@ -15,7 +15,7 @@ from windlass.dialects.workflow import check_workflow, definition_hash, is_uuid,
 from windlass.engine.catalog import catalog_of, packages_named
 from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
-from windlass.engine.flows import Target, described, encode
+from windlass.engine.flows import Target, described, encode, target_of
 from windlass.engine.workers import get_worker, state_of
 from windlass.model.errors import Conflict, DefinitionError, Problem, Unavailable
 from windlass.model.resources import ConflictingPins, resource_owner
@@ -116,10 +116,10 @@ async def _publish(
     if not versions:
         number = await _next_number(engine, flow)
         version = await _add(engine, flow, version_id, number, definition, lock)
-        return Target(flow.id, flow.name, version.id, version.number), True
+        return target_of(flow, version), True
     if versions[0].status == DELETED:
         await engine.write(changed=(replace(versions[0], status="published"),))
-    return Target(flow.id, flow.name, version_id, versions[0].number), False
+    return target_of(flow, versions[0]), False
 
 
 async def _keep_draft(
@@ -129,11 +129,11 @@ async def _keep_draft(
     flow = await _keep_flow(engine, definition)
     newest = await _newest(engine, flow)
     if newest is not None and (newest.source, newest.status) == (encode(definition), "draft"):
-        return Target(flow.id, flow.name, newest.id, newest.number), False
+        return target_of(flow, newest), False
     number = newest.number + 1 if newest is not None else 1
     version_id = version_id_of(engine, f"{digest}:draft:{number}")
     version = await _add(engine, flow, version_id, number, definition, None, status="draft")
-    return Target(flow.id, flow.name, version.id, version.number), True
+    return target_of(flow, version), True
 
 
 def version_id_of(engine: Engine, text: str) -> str:

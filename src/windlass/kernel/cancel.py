@@ -1,6 +1,7 @@
 """Cancelling a run: what waits ends now, what runs is asked to stop and given a moment."""
 
 from windlass.kernel.ending import end_run
+from windlass.kernel.leases import is_held
 from windlass.kernel.routing import close
 from windlass.kernel.scopes import cancel_below, drop_holds
 from windlass.kernel.turn import Turn
@@ -21,12 +22,12 @@ def cancel_run(turn: Turn) -> None:
             # It closes with the last of its children; no more of them are made.
             turn.drop_timer(task.id, "expand")
             turn.drop_timer(task.id, "timeout")
-        elif task.kind == Kind.CALL and task.state is TaskState.RUNNING:
+        elif is_held(task):
             ask_to_stop(turn, task)
             still_running = True
         else:
             drop_holds(turn, task)
-            close(turn, turn.move(task, TaskState.CANCELLED))
+            close(turn, turn.move(turn.task(task.id), TaskState.CANCELLED))
     if still_running:
         turn.set_timer(turn.run.id, "cancel", turn.now + turn.limits.cancel_grace_ms)
     elif turn.run.state not in RUN_ENDED:

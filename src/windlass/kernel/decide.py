@@ -9,7 +9,7 @@ from typing import assert_never
 
 import msgspec
 
-from windlass.kernel import calls, cancel, grow, late, placement, redo, reopen
+from windlass.kernel import calls, cancel, grow, late, placement, redo, reopen, verifying
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
@@ -28,19 +28,21 @@ from windlass.kernel.events import (
     StartRun,
     TimerFired,
 )
+from windlass.kernel.leases import is_held
 from windlass.kernel.nodes import call, fanout, subflow, timer, wait
 from windlass.kernel.turn import Decision, Limits, Turn, Visit
 from windlass.kernel.view import View
 from windlass.kernel.visits import visit_all
 from windlass.model.errors import Conflict, NotFound, StaleLease
 from windlass.model.graph import Graph, Kind
-from windlass.model.ids import run_of, task_of
+from windlass.model.ids import attempt_id, run_of, task_of
 from windlass.model.rows import Attempt, Checkpoint, Failure, Json, Run, Task, Timer
 from windlass.model.states import (
     ATTEMPT_LIVE,
     RUN_ENDED,
     AttemptState,
     CheckpointState,
+    Role,
     TaskState,
 )
 
@@ -126,16 +128,12 @@ def _finish(
 
 def _claim(turn: Turn, event: Claim) -> Decision:
     task = turn.get(Task, event.task_id)
-    if task is None or task.state is not TaskState.QUEUED:
+    if task is None or not task.claimable:
         return NOTHING
-    assignment = call.claim(
-        turn,
-        task,
-        worker_id=event.worker_id,
-        worker_url=event.worker_url,
-        holder=event.holder,
-        lease_ms=event.lease_ms,
-    )
+    if task.state is TaskState.VERIFYING:
+        assignment = verifying.claim(turn, task, event)
+    else:
+        assignment = call.claim(turn, task, event)
     return _finish(turn, "attempt.claimed", task.id, assignment)
 
 
@@ -147,7 +145,7 @@ def _live(turn: Turn, attempt_id: str) -> tuple[Task, Attempt]:
     if attempt.state not in ATTEMPT_LIVE:
         raise StaleLease(f"attempt {attempt_id} has already ended as {attempt.state}")
     task = turn.task(task_of(attempt_id))
-    if task.attempts != attempt.number or task.state is not TaskState.RUNNING:
+    if task.attempts != attempt.number or not is_held(task):
         raise StaleLease(f"attempt {attempt_id} no longer holds its task")
     return task, attempt
 
@@ -174,6 +172,9 @@ def _succeeded(turn: Turn, event: AttemptSucceeded) -> Decision:
         if refused or attempt.state is AttemptState.SUCCEEDED:
             return Decision(answer="duplicate")
     task, attempt = _reported(turn, event.attempt_id, event.output)
+    if attempt.role is Role.VERIFY:
+        judged = verifying.judge(turn, task, attempt, event.output, event.log)
+        return _finish(turn, f"verdict.{'given' if judged else 'failed'}", task.id, "accepted")
     taken = call.accept(
         turn,
         task,
@@ -195,8 +196,17 @@ def _failed(turn: Turn, event: AttemptFailed) -> Decision:
         task, attempt = _live(turn, event.attempt_id)
     else:
         task, attempt = _reported(turn, event.attempt_id)
-    call.attempt_failed(turn, task, attempt, event.failure, event.log)
+    _ended_without_result(turn, task, attempt, event.failure, event.log)
     return _finish(turn, "attempt.failed", task.id, "accepted")
+
+
+def _ended_without_result(
+    turn: Turn, task: Task, attempt: Attempt, failure: Failure, log: str | None = None
+) -> None:
+    if attempt.role is Role.VERIFY:
+        verifying.no_verdict(turn, task, attempt, failure, log)
+    else:
+        call.attempt_failed(turn, task, attempt, failure, log)
 
 
 def _next(turn: Turn, event: NextRequested) -> Decision:
@@ -221,7 +231,7 @@ def _lease_expired(turn: Turn, event: LeaseExpired) -> Decision:
         return NOTHING
     task = turn.task(attempt.task_id)
     text = f"worker {attempt.worker_id} did not renew its lease"
-    call.attempt_failed(turn, task, attempt, Failure("lost", text))
+    _ended_without_result(turn, task, attempt, Failure("lost", text))
     return _finish(turn, "attempt.lost", task.id, None)
 
 
@@ -248,13 +258,23 @@ def _task_timer(turn: Turn, task: Task, kind: str) -> None:
         case "unpin", _:
             call.unpin(turn, task)
         case "timeout", Kind.CALL:
-            call.timed_out(turn, task)
+            _timed_out(turn, task)
         case "timeout", Kind.SUBFLOW:
             subflow.timed_out(turn, task)
         case "timeout", _:
             wait.timed_out(turn, task)
         case _:
             raise AssertionError(f"timer {kind} on a {task.kind} task")
+
+
+def _timed_out(turn: Turn, task: Task) -> None:
+    """The attempt's time is up: fence it and let the rules for its role decide."""
+    attempt = turn.get(Attempt, attempt_id(task.id, task.attempts))
+    assert attempt is not None
+    rule = turn.node(task).verification if attempt.role is Role.VERIFY else turn.node(task)
+    assert rule is not None
+    text = f"no result within {rule.timeout_ms} ms"
+    _ended_without_result(turn, task, attempt, Failure("timeout", text))
 
 
 def _signal(turn: Turn, event: SignalReceived) -> Decision:
@@ -264,7 +284,7 @@ def _signal(turn: Turn, event: SignalReceived) -> Decision:
     turn.set_variable(run.id, event.key, event.value)
     for waiting in turn.view.waiting_tasks(run.id, event.key):
         task = turn.task(waiting.id)
-        if task.state is TaskState.WAITING:
+        if task.state is TaskState.WAITING and task.kind != Kind.CALL:
             if task.scope != run.id:
                 turn.set_variable(task.scope, event.key, event.value)
             wait.signalled(turn, task)
@@ -283,7 +303,10 @@ def _answer(turn: Turn, event: CheckpointAnswered) -> Decision:
         who = f" by {checkpoint.answered_by}" if checkpoint.answered_by else ""
         raise Conflict(f"checkpoint {checkpoint.id} is already {checkpoint.state}{who}")
     task = turn.task(checkpoint.task_id)
-    wait.answered(turn, task, event.answer, event.by, event.note)
+    if task.kind == Kind.CALL:
+        verifying.answered(turn, task, checkpoint, event.answer, event.by, event.note)
+    else:
+        wait.answered(turn, task, event.answer, event.by, event.note)
     return _finish(turn, "checkpoint.answered", task.id, None, by=event.by)
 
 

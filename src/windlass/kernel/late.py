@@ -8,11 +8,13 @@ claimed once more in the worker's name, in the commit that takes the outcome.
 
 from msgspec.structs import replace
 
+from windlass.kernel import verifying
+from windlass.kernel.events import Claim
 from windlass.kernel.nodes import call
 from windlass.kernel.turn import Turn
 from windlass.model.ids import attempt_id
 from windlass.model.rows import Attempt, Json, Task
-from windlass.model.states import AttemptState, TaskState
+from windlass.model.states import AttemptState, Role, TaskState
 
 
 def claim_again(
@@ -32,18 +34,16 @@ def claim_again(
         turn.drop_timer(task.id, "retry")
         call.retry_due(turn, task)
         task = turn.task(task.id)
-    if task.state is not TaskState.QUEUED:
+    judging = attempt.role is Role.VERIFY
+    if not task.claimable or judging is not (task.state is TaskState.VERIFYING):
         return None
     if output is not None:
         turn.change(replace(attempt, output=output))
-    call.claim(
-        turn,
-        task,
-        worker_id=attempt.worker_id,
-        worker_url=attempt.worker_url,
-        holder=attempt.holder,
-        lease_ms=0,
-    )
+    by = Claim(task.id, attempt.worker_id, attempt.worker_url, attempt.holder, lease_ms=0)
+    if judging:
+        verifying.claim(turn, task, by)
+    else:
+        call.claim(turn, task, by)
     fresh = turn.get(Attempt, attempt_id(task.id, attempt.number + 1))
     assert fresh is not None
     return turn.task(task.id), fresh

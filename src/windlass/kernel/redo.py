@@ -262,7 +262,7 @@ def revisit(turn: Turn, task: Task) -> None:
     if not ended:
         drop_holds(turn, task)
         task = turn.task(task.id)
-    fresh = replace(task, failures=0, moves=0)
+    fresh = replace(task, failures=0, moves=0, claim=0, wait_key=None)
     turn.move(
         fresh,
         TaskState.QUEUED,

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from windlass.kernel.routing import text_action
 from windlass.kernel.schemas import flaw_of, is_null
 from windlass.kernel.values import encode, parse
 from windlass.model.graph import Node
@@ -47,3 +48,11 @@ def take(node: Node, output: Json, *, skipped: bool) -> Taken:
 
 def _invalid(flaw: str) -> Failure:
     return Failure("fatal", flaw, code="E.RESULT.INVALID")
+
+
+def result_action(node: Node, output: Json) -> str:
+    """The action a result stands for."""
+    if node.action.static or not node.action.key:
+        return node.action.static
+    result = parse(output)
+    return text_action(result.get(node.action.key)) if is_object(result) else ""

@@ -2,6 +2,8 @@
 
 from msgspec.structs import replace
 
+from windlass.kernel.leases import is_held
+from windlass.kernel.placement import queue_of
 from windlass.kernel.turn import Turn, checkpoint_of
 from windlass.model.graph import Kind
 from windlass.model.ids import attempt_id, called_prefix
@@ -27,19 +29,23 @@ def end_task(turn: Turn, task: Task, state: TaskState) -> None:
     """End one open task from outside, with whatever it holds; counters are the caller's."""
     drop_holds(turn, task)
     columns = {"open": 0} if task.open else {}
-    turn.move(task, state, **columns)
+    turn.move(turn.task(task.id), state, **columns)
 
 
 def drop_holds(turn: Turn, task: Task) -> None:
     """Take away a task's live attempt, its timers and its open checkpoint."""
-    if task.state is TaskState.RUNNING and task.kind == Kind.CALL:
+    if is_held(task):
         fence_attempt(turn, task)
     for kind in timer_kinds(task):
         turn.drop_timer(task.id, kind)
     if turn.node(task).affinity is not None:
         turn.drop_timer(task.id, "unpin")
-    if task.kind == Kind.APPROVAL:
+    if task.kind == Kind.APPROVAL or (task.kind == Kind.CALL and task.wait_key):
         close_checkpoint(turn, task, CheckpointState.CANCELLED)
+    if task.state is TaskState.VERIFYING:
+        # Where its own work waits, should it be done again.
+        target = turn.node(task).target
+        turn.move(task, task.state, queue=queue_of(turn, target) if target is not None else None)
 
 
 def release_called(turn: Turn, task: Task, attempt: str) -> None:

@@ -58,6 +58,7 @@ def renew(turn: Turn, task: Task, state: TaskState, **columns: str | int | None)
         wait_key=None,
         due_at=None,
         total=0,
+        claim=0,
         output=None,
         error=None,
         action="",

@@ -7,7 +7,7 @@ import msgspec
 from windlass.model.graph import Affinity, Target
 from windlass.model.queues import service_of, transport_of
 from windlass.model.rows import Json
-from windlass.model.states import TASK_ENDED, TaskState
+from windlass.model.states import TASK_ENDED, Role, TaskState
 
 
 class Chain(msgspec.Struct, frozen=True):
@@ -41,6 +41,9 @@ class Assignment(msgspec.Struct, frozen=True):
     target: Target | None = None
     affinity: Affinity | None = None
     chain: Chain | None = None
+    role: Role = Role.WORK
+    feedback: Json = ""
+    """What was said of earlier tries, as a list of objects; empty where nothing was."""
 
     @property
     def transport(self) -> str:

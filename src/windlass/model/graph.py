@@ -153,10 +153,29 @@ class Case(msgspec.Struct, frozen=True):
     when: Expr
 
 
+class OnReject(StrEnum):
+    """What becomes of a task whose result was rejected."""
+
+    FAIL = "fail"
+    RETRY = "retry"
+    """Done again within its retries, with what the verifier said."""
+    REPLAN = "replan"
+    ASK = "ask"
+    """A person decides, with the claim before them."""
+
+
 class Verification(msgspec.Struct, frozen=True):
     """Who must accept a result before anything builds on it."""
 
-    profile: str
+    target: Target
+    on_reject: OnReject = OnReject.FAIL
+    policy: dict[str, Any] = {}
+    """What the verifier is told to look at, in its own words."""
+    timeout_ms: int = 0
+    """How long one verdict may take; 0 is as long as its lease is renewed."""
+    tries_max: int = 5
+    """After so many verifiers failed one after the other, the task fails. One that is lost is no
+    failure, and its verdict is asked for again however often that happens."""
 
 
 class Fill(msgspec.Struct, frozen=True):

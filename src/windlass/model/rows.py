@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from windlass.model.states import AttemptState, CheckpointState, RunState, TaskState
+from windlass.model.states import AttemptState, CheckpointState, Role, RunState, TaskState
 
 Json = str
 
@@ -77,6 +77,7 @@ class Run(Row, frozen=True, kw_only=True):
             "tags",
             "created_at",
             "tenant",
+            "dialect",
         }
     )
     HEAVY: ClassVar[Mapping[str, str]] = {"params": "'{}'"}
@@ -110,6 +111,8 @@ class Run(Row, frozen=True, kw_only=True):
     updated_at: int
     finished_at: int | None = None
     tenant: str = "default"
+    dialect: str = "flow"
+    """In what its version is written."""
 
 
 class Task(Row, frozen=True, kw_only=True):
@@ -157,6 +160,15 @@ class Task(Row, frozen=True, kw_only=True):
     created_at: int
     started_at: int | None = None
     finished_at: int | None = None
+    claim: int = 0
+    """Number of the attempt whose result is being judged, or was last; 0 where none ever was."""
+
+    @property
+    def claimable(self) -> bool:
+        """Whether it waits for somebody to claim it: to do it, or to judge what was done."""
+        if self.state is TaskState.VERIFYING:
+            return self.queue is not None
+        return self.state is TaskState.QUEUED
 
 
 class Attempt(Row, frozen=True, kw_only=True):
@@ -165,7 +177,7 @@ class Attempt(Row, frozen=True, kw_only=True):
     TABLE = "attempts"
     # The lease is renewed by a statement of its own, which a row kept in memory must not undo.
     FIXED = frozenset(
-        {"task_id", "run_id", "number", "queue", "claimed_at", "holder", "lease_until"}
+        {"task_id", "run_id", "number", "queue", "claimed_at", "holder", "lease_until", "role"}
     )
     LATE = frozenset({"notes"})
     HEAVY: ClassVar[Mapping[str, str]] = {"output": "null", "log": "null", "notes": "null"}
@@ -183,8 +195,8 @@ class Attempt(Row, frozen=True, kw_only=True):
     cancel_at: int | None = None
     """When the holder was asked to stop; None while nobody asked."""
     output: Json | None = None
-    """A result that was not accepted, or came after the lease had run out; one that was accepted
-    stands on the task."""
+    """A result that was not accepted, came after the lease had run out, or is judged by another
+    attempt: a claim, as a verdict is. One that was accepted at once stands on the task alone."""
     error: Json | None = None
     log: str | None = None
     claimed_at: int
@@ -192,6 +204,10 @@ class Attempt(Row, frozen=True, kw_only=True):
     finished_at: int | None = None
     notes: Json | None = None
     """What came with the outcome beside it: `AttemptNotes`; None where there is nothing to say."""
+    role: Role = Role.WORK
+    """What its result means to the run."""
+    external_ref: str = ""
+    """What the work is called where it is done, such as a pod's uid."""
 
 
 class Variable(Row, frozen=True, kw_only=True):
@@ -226,6 +242,7 @@ class Checkpoint(Row, frozen=True, kw_only=True):
     TABLE = "checkpoints"
     FIXED = frozenset(
         {"run_id", "task_id", "flow_name", "node", "kind", "prompt", "created_at", "tenant"}
+        | {"details"}
     )
     id: str
     run_id: str
@@ -243,6 +260,8 @@ class Checkpoint(Row, frozen=True, kw_only=True):
     expires_at: int | None = None
     answered_at: int | None = None
     tenant: str = "default"
+    details: Json | None = None
+    """What else is asked: `Question`; None where yes or no is all."""
 
 
 class Event(Row, frozen=True, kw_only=True):

@@ -36,6 +36,14 @@ class AttemptState(StrEnum):
     CANCELLED = "cancelled"
 
 
+class Role(StrEnum):
+    """What an attempt is for."""
+
+    WORK = "work"
+    PLAN = "plan"
+    VERIFY = "verify"
+
+
 class CheckpointState(StrEnum):
     OPEN = "open"
     RESOLVED = "resolved"

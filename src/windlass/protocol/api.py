@@ -194,6 +194,12 @@ class AttemptView(Wire, frozen=True, kw_only=True):
     """Why its result was taken though it is not what its package promises."""
     metadata: Raw | None
     """What its worker said of the result."""
+    role: str
+    """`work`, `plan`, or `verify`: a verdict on another attempt's result."""
+    output: Raw | None
+    """A claim that is judged, a verdict, or a result that did not count; else the task has it."""
+    external_ref: str
+    """What the work is called where it is done, such as a pod's uid."""
 
 
 class LogView(Wire, frozen=True, kw_only=True):
@@ -295,6 +301,8 @@ class CheckpointView(Wire, frozen=True, kw_only=True):
     created_at: int
     expires_at: int | None
     answered_at: int | None
+    options: list[Raw]
+    """Answers to choose from; empty where yes or no is all."""
 
 
 class AnswerBody(Wire, frozen=True, kw_only=True):

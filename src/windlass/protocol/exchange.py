@@ -110,6 +110,10 @@ class Assigned(Wire, frozen=True, kw_only=True):
     params: msgspec.Raw
     lease_s: float = 30.0
     timeout_ms: int = 0
+    role: str = "work"
+    """What the result means to the run: work, a plan, or a verdict on another's work."""
+    feedback: list[Any] = []
+    """What was said of earlier tries."""
 
 
 class Reply(Wire, frozen=True, kw_only=True):

@@ -31,6 +31,8 @@ def execution(service: Service) -> Execute:
             number=assignment.number,
             node=assignment.node,
             params=params,
+            role=str(assignment.role),
+            feedback=msgspec.json.decode(assignment.feedback) if assignment.feedback else (),
         )
         try:
             given = msgspec.json.decode(assignment.input)

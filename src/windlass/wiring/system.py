@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 
+from windlass.drivers.dispatch.builtins import BUILTINS
 from windlass.drivers.dispatch.push import PushDispatcher
 from windlass.drivers.dispatch.runner import Execute, Runner
 from windlass.drivers.dispatch.script import run_script
@@ -126,6 +127,7 @@ class System:
     def start(self, local: Mapping[str, Execute]) -> None:
         """Start committing and, in the control role, the loops and dispatchers."""
         engine = self.engine
+        local = {**BUILTINS, **local}
         self._supervise("Advance", engine.advance.run)
         self._loop(NoticeListener(engine))
         if "api" in self.options.roles:

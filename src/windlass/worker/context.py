@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -39,6 +39,8 @@ class Context:
         node: str = "",
         number: int = 1,
         params: dict[str, Any] | None = None,
+        role: str = "work",
+        feedback: Sequence[Any] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.attempt_id = attempt_id
@@ -47,6 +49,10 @@ class Context:
         self.node = node
         self.number = number
         self.params = params if params is not None else {}
+        self.role = role
+        """What the result means: `work`, a `plan`, or to `verify` another's work."""
+        self.feedback = feedback
+        """What verifiers and earlier tries said, oldest first."""
         self.progress: float | None = None
         self.trusted_until = float("inf")
         """When the holder stops relying on its lease; before the server gives it to another."""

@@ -29,6 +29,7 @@ BODY_BYTES_MAX = 64 * 1024 * 1024
 class ExecBody(msgspec.Struct, frozen=True):
     input: Any = None
     params: dict[str, Any] | None = None
+    feedback: list[Any] = []
 
 
 class ExecAnswer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -132,13 +133,13 @@ class ExecApp:
             log.info("refused a call of %s: %s", service, error)
             await _answer(send, 400, {"result": None, "error": "bad request"})
             return
-        context = self._context(headers, body.params or {})
+        context = self._context(headers, body)
         token = headers.get("x-windlass-token", b"").decode("latin-1")
         timeout_ms = _whole(headers.get("x-windlass-timeout-ms"))
         call = Call(service, context, body.input, timeout_ms, token)
         await _answer(send, 200, _answer_of(await self._perform(call, receive), context))
 
-    def _context(self, headers: dict[str, bytes], params: dict[str, Any]) -> Context:
+    def _context(self, headers: dict[str, bytes], body: ExecBody) -> Context:
         self._unnamed += 1
         attempt = headers.get("x-windlass-attempt", b"").decode("latin-1")
         return Context(
@@ -147,7 +148,9 @@ class ExecApp:
             task_id=task_of(attempt),
             node=unquote(headers.get("x-windlass-node", b"").decode("latin-1")),
             number=_whole(headers.get("x-windlass-number")) or _number_in(attempt),
-            params=params,
+            params=body.params or {},
+            role=headers.get("x-windlass-role", b"work").decode("latin-1"),
+            feedback=body.feedback,
         )
 
     async def _perform(self, call: Call, receive: Receive) -> Outcome:

@@ -118,6 +118,8 @@ def _call_of(assigned: Assigned, clock: Callable[[], float]) -> Call:
         node=assigned.node,
         number=assigned.number,
         params=msgspec.json.decode(assigned.params),
+        role=assigned.role,
+        feedback=assigned.feedback,
         clock=clock,
     )
     given = msgspec.json.decode(assigned.input)

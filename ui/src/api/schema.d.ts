@@ -1335,12 +1335,16 @@ export interface components {
          */
         Assigned: {
             attemptId: string;
+            /** @default [] */
+            feedback: unknown[];
             input: unknown;
             /** @default 30 */
             leaseS: number;
             node: string;
             number: number;
             params: unknown;
+            /** @default work */
+            role: string;
             runId: string;
             service: string;
             taskId: string;
@@ -1362,13 +1366,16 @@ export interface components {
             cancelRequestedAt: number | null;
             claimedAt: number;
             error: unknown | null;
+            externalRef: string;
             finishedAt: number | null;
             id: string;
             leaseUntil: number;
             log: string | null;
             metadata: unknown | null;
             number: number;
+            output: unknown | null;
             queue: string;
+            role: string;
             startedAt: number | null;
             state: string;
             taskId: string;
@@ -1463,6 +1470,7 @@ export interface components {
             kind: string;
             node: string;
             note: string;
+            options: unknown[];
             prompt: string;
             runId: string;
             show: unknown | null;

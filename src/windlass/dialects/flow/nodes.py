@@ -11,12 +11,13 @@ from windlass.dialects.flow.refs import literal, parse_key, parse_ref
 from windlass.dialects.flow.subflows import lower_subflow
 from windlass.dialects.flow.targets import CALL_FIELDS, Call, read_call, target_of
 from windlass.dialects.plain import under
-from windlass.model.graph import Kind, Node, Ref, Retry, Strategy
+from windlass.model.graph import Kind, Node, Ref, Retry, Strategy, Verification
+from windlass.model.verification import read_verification
 
 _EVERY_KIND = {"kind", "params", "prep", "post", "default_action", "timeout_ms", "weighted_by_load"}
 _FAN_OUT = {"parallel_services", "parallel_execs", "parallel_mode", "max_parallel", "foreach_execs"}
 _INNER = {"choice_cases", "subflow", "subflow_execs", "failure_strategy"}
-NODE_FIELDS = CALL_FIELDS | RETRY_FIELDS | _EVERY_KIND | _FAN_OUT | _INNER
+NODE_FIELDS = CALL_FIELDS | RETRY_FIELDS | _EVERY_KIND | _FAN_OUT | _INNER | {"verification"}
 
 _KINDS = {
     "executor": Kind.CALL,
@@ -50,7 +51,8 @@ def lower_node(entry: Entry, scope: Scope, written: frozenset[str], draft: Draft
     match node.kind:
         case Kind.CALL:
             target = target_of(call, entry.where, draft.problems)
-            node = msgspec.structs.replace(node, target=target)
+            verification = _verification(entry.fields)
+            node = msgspec.structs.replace(node, target=target, verification=verification)
         case Kind.CHOICE:
             node = msgspec.structs.replace(node, cases=read_cases(entry.fields))
         case Kind.PARALLEL:
@@ -70,6 +72,9 @@ def _common(entry: Entry, written: frozenset[str]) -> Node:
     """The fields every kind has."""
     fields = entry.fields
     kind = _KINDS.get(fields.one_of("kind", _KINDS), Kind.CALL)
+    if kind is not Kind.CALL and fields.has("verification"):
+        hint = "verify a node that calls something"
+        fields.problems.add(fields.at("verification"), "nothing here makes a claim", hint)
     return Node(
         path=entry.path,
         kind=kind,
@@ -82,6 +87,17 @@ def _common(entry: Entry, written: frozenset[str]) -> Node:
         strategy=_strategy(fields, kind),
         by_load=fields.flag("weighted_by_load"),
     )
+
+
+def _verification(fields: Fields) -> Verification | None:
+    if not fields.has("verification"):
+        return None
+    found = read_verification(fields.raw("verification"), fields.at("verification"), planned=False)
+    if isinstance(found, Verification):
+        return found
+    for problem in found:
+        fields.problems.add(problem.path, problem.reason, problem.hint)
+    return None
 
 
 def _strategy(fields: Fields, kind: Kind) -> Strategy:

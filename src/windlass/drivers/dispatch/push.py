@@ -151,7 +151,8 @@ class PushDispatcher:
         url = f"{worker.url.rstrip('/')}/exec/{quote(service, safe='')}"
 
         async def execute(assignment: Assignment) -> Done:
-            body = f'{{"input":{assignment.input},"params":{assignment.params}}}'
+            said = f',"feedback":{assignment.feedback}' if assignment.feedback else ""
+            body = f'{{"input":{assignment.input},"params":{assignment.params}{said}}}'
             headers = await self._headers(assignment)
             try:
                 async with self._http.stream(
@@ -178,6 +179,7 @@ class PushDispatcher:
             "X-Windlass-Attempt": assignment.attempt_id,
             "X-Windlass-Node": quote(assignment.node, safe="/*"),
             "X-Windlass-Number": str(assignment.number),
+            "X-Windlass-Role": str(assignment.role),
             "X-Windlass-Timeout-Ms": str(assignment.timeout_ms),
             "X-Windlass-Token": await self._work.token(assignment.attempt_id),
         }

@@ -4,21 +4,24 @@ from typing import Any
 
 import msgspec
 
+from windlass.kernel import verifying
+from windlass.kernel.briefs import feedback_of
+from windlass.kernel.events import Claim
+from windlass.kernel.leases import lease
 from windlass.kernel.placement import claimed, place, queue_of, released
-from windlass.kernel.results import take
+from windlass.kernel.requeue import requeue, unreachable_pause_ms
+from windlass.kernel.results import result_action, take
 from windlass.kernel.retry import pause_ms
-from windlass.kernel.routing import close, fail, skip, succeed, text_action
+from windlass.kernel.routing import close, fail, skip, succeed
 from windlass.kernel.scopes import release_called
 from windlass.kernel.turn import Turn, container_of
-from windlass.kernel.values import params_text, parse
+from windlass.kernel.values import params_text
 from windlass.model.assignment import Assignment, Chain
 from windlass.model.graph import Graph, Node, Strategy
-from windlass.model.ids import attempt_id
 from windlass.model.notes import AttemptNotes
 from windlass.model.resources import ConflictingPins
 from windlass.model.rows import Attempt, Failure, Json, Task
 from windlass.model.states import AttemptState, TaskState
-from windlass.model.values import is_object
 
 
 def visit(turn: Turn, task: Task, node: Node) -> None:
@@ -34,30 +37,13 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
     )
 
 
-def claim(
-    turn: Turn, task: Task, *, worker_id: str, worker_url: str, holder: str, lease_ms: int
-) -> Assignment:
+def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
     """Lease a queued task: a new attempt under a new epoch."""
     node = turn.node(task)
     number = task.attempts + 1
-    assert task.queue is not None
-    attempt = Attempt(
-        id=attempt_id(task.id, number),
-        task_id=task.id,
-        run_id=task.run_id,
-        number=number,
-        state=AttemptState.CLAIMED,
-        queue=task.queue,
-        worker_id=worker_id,
-        worker_url=worker_url,
-        holder=holder,
-        lease_until=turn.now + lease_ms,
-        claimed_at=turn.now,
-    )
-    turn.make(attempt)
     turn.move(task, TaskState.RUNNING, attempts=number, started_at=task.started_at or turn.now)
-    turn.note(attempt=attempt.id, state=str(attempt.state), worker=worker_id)
-    claimed(turn, task, node, worker_id)
+    attempt = lease(turn, task, by)
+    claimed(turn, task, node, by.worker_id)
     if node.timeout_ms:
         turn.set_timer(task.id, "timeout", turn.now + node.timeout_ms)
     return Assignment(
@@ -66,7 +52,7 @@ def claim(
         task_id=task.id,
         node=task.node,
         number=number,
-        queue=task.queue,
+        queue=attempt.queue,
         input=task.input or "null",
         params=params_text(turn, task.node),
         lease_until=attempt.lease_until,
@@ -77,8 +63,9 @@ def claim(
         target=node.target,
         affinity=node.affinity,
         chain=chain_of(turn.graph, node) if node.next or node.awaited else None,
-        worker_id=worker_id,
-        worker_url=worker_url,
+        worker_id=by.worker_id,
+        worker_url=by.worker_url,
+        feedback=feedback_of(turn, task) if task.claim else "",
     )
 
 
@@ -117,26 +104,22 @@ def accept(
         attempt_failed(turn, task, refused, taken.failure, log)
         return False
     notes = AttemptNotes((taken.warning,) if taken.warning else (), metadata)
-    turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, log=log, notes=notes.json())
+    judged = node.verification is not None and not skipped
+    kept = {"output": taken.output} if judged else {}
+    turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, log=log, notes=notes.json(), **kept)
     if node.timeout_ms:
         turn.drop_timer(task.id, "timeout")
     if node.next:
         release_called(turn, task, attempt.id)
     if skipped:
         skip(turn, task, taken.output)
+    elif node.verification is not None and not turn.cancelling:
+        verifying.submit(turn, task, node.verification, attempt)
     else:
         succeed(turn, task, taken.output, result_action(node, taken.output))
     return True
 
 
-def result_action(node: Node, output: Json) -> str:
-    if node.action.static or not node.action.key:
-        return node.action.static
-    result = parse(output)
-    return text_action(result.get(node.action.key)) if is_object(result) else ""
-
-
-_UNREACHABLE_PAUSE_MS_MAX = 16_000
 _ENDS = {
     "lost": AttemptState.LOST,
     "timeout": AttemptState.TIMED_OUT,
@@ -184,12 +167,6 @@ def move_on(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failu
     requeue(turn, task, pause, columns)
 
 
-def unreachable_pause_ms(moves: int) -> int:
-    """The next worker is tried at once, the one after it in a second, and so on, ever later: who
-    turns work away does so quickly."""
-    return 0 if moves < 2 else min(1_000 * 2 ** (moves - 2), _UNREACHABLE_PAUSE_MS_MAX)
-
-
 def try_again(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failure) -> None:
     failures = task.failures + 1
     if failure.kind == "fatal":
@@ -218,27 +195,11 @@ def subflow_retries(turn: Turn, task: Task) -> bool:
     return node.strategy is Strategy.RETRY and container.failed < max(1, node.retry.retries_max)
 
 
-def requeue(turn: Turn, task: Task, pause: int, columns: dict[str, Any]) -> None:
-    """Put a task back in its queue, now or after a pause."""
-    if pause > 0:
-        due_at = turn.now + pause
-        turn.move(task, TaskState.WAITING, due_at=due_at, **columns)
-        turn.set_timer(task.id, "retry", due_at)
-    else:
-        turn.move(task, TaskState.QUEUED, ready_at=turn.now, **columns)
-
-
 def retry_due(turn: Turn, task: Task) -> None:
+    if task.state is TaskState.VERIFYING:
+        verifying.wait_for_verdict(turn, task)
+        return
     turn.move(task, TaskState.QUEUED, ready_at=turn.now, due_at=None)
-
-
-def timed_out(turn: Turn, task: Task) -> None:
-    """The attempt's time is up: fence it and let the retry rules decide."""
-    node = turn.node(task)
-    attempt = turn.get(Attempt, attempt_id(task.id, task.attempts))
-    assert attempt is not None
-    text = f"no result within {node.timeout_ms} ms"
-    attempt_failed(turn, task, attempt, Failure("timeout", text))
 
 
 def unpin(turn: Turn, task: Task) -> None:

@@ -108,6 +108,9 @@ def attempt_view(attempt: Attempt, said: str | None = None) -> AttemptView:
         metadata=None
         if notes.metadata is None
         else msgspec.Raw(msgspec.json.encode(notes.metadata)),
+        role=str(attempt.role),
+        output=raw(attempt.output),
+        external_ref=attempt.external_ref,
     )
 
 

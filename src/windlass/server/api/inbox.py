@@ -1,10 +1,12 @@
 """The inbox: checkpoints, where runs wait for people."""
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine import runs
 from windlass.model.errors import BadRequest, Conflict, NotFound
+from windlass.model.questions import read_question
 from windlass.model.rows import Checkpoint
 from windlass.model.states import CheckpointState
 from windlass.ports.store import Cond
@@ -46,6 +48,10 @@ def checkpoint_view(row: Checkpoint) -> CheckpointView:
         created_at=row.created_at,
         expires_at=row.expires_at,
         answered_at=row.answered_at,
+        options=[
+            msgspec.Raw(msgspec.json.encode(option))
+            for option in read_question(row.details).options
+        ],
     )
 
 

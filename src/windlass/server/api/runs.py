@@ -219,7 +219,9 @@ async def rerun(request: Request) -> Response:
     version = await engine.store.page(Version, [Cond("id", "=", run.version_id)], limit=1)
     if not version:
         raise NotFound(f"run {run.id} is of a version that is gone")
-    target = flows.Target(run.flow_id, run.flow_name, run.version_id, version[0].number)
+    target = flows.Target(
+        run.flow_id, run.flow_name, run.version_id, version[0].number, run.dialect
+    )
     key = request.headers.get("idempotency-key", "")
     started = await runs.start_run(
         engine, target, run.params, key=key, tags=run.tags, priority=run.priority

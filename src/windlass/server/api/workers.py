@@ -174,6 +174,8 @@ async def assigned(attempts: Attempts, row: Assignment) -> Assigned:
         params=msgspec.Raw(row.params.encode()),
         lease_s=attempts.lease_s,
         timeout_ms=row.timeout_ms,
+        role=str(row.role),
+        feedback=msgspec.json.decode(row.feedback) if row.feedback else [],
     )
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from windlass.model.access import Token, User
 from windlass.model.effects import Effect
 from windlass.model.rows import Attempt, Row, Run, Task, Version, Worker
-from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, TASK_ENDED, TaskState
+from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, TASK_ENDED
 from windlass.ports.store import EffectClaim, Raced, Writes
 from windlass.testing.memory.locks import RowLocks
 
@@ -187,7 +187,7 @@ class MemoryDatabase:
     def _index_task(self, old: Task | None, new: Task | None) -> None:
         if old is not None and old.queue is not None:
             self._queued[old.queue].pop(old.id, None)
-        if new is not None and new.queue is not None and new.state is TaskState.QUEUED:
+        if new is not None and new.queue is not None and new.claimable:
             self._queued[new.queue][new.id] = new
 
     def renew(

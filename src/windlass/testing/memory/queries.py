@@ -105,7 +105,7 @@ def find_target(db: MemoryDatabase, flow: str, number: int, tenant: str) -> Foun
         if fitting:
             newest = max(fitting, key=lambda v: v.number)
             target = {"flow_id": row.id, "flow_name": row.name, "version_id": newest.id}
-            return [{**target, "number": newest.number}]
+            return [{**target, "number": newest.number, "dialect": newest.dialect}]
     return []
 
 
@@ -140,13 +140,12 @@ def queued_runs(db: MemoryDatabase, queues: Sequence[str], count_max: int) -> Fo
 def unserved_tasks(
     db: MemoryDatabase, queues: Sequence[str], before: int, dialect: str, count_max: int
 ) -> Found:
-    runs, versions = db.table(Run), db.table(Version)
+    runs = db.table(Run)
     found = [
         task
         for queue in queues
         for task in db.queued(queue)
-        if (task.ready_at or 0) <= before
-        and versions[runs[task.run_id].version_id].dialect == dialect
+        if (task.ready_at or 0) <= before and runs[task.run_id].dialect == dialect
     ]
     found.sort(key=lambda task: task.ready_at or 0)
     return [{"id": task.id} for task in found[:count_max]]

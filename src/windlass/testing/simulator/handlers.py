@@ -7,6 +7,7 @@ import msgspec
 
 from windlass.model.rows import Failure, Json
 from windlass.testing.simulator.plan import Plan
+from windlass.testing.simulator.verdicts import judgement
 
 Result = Json | Failure
 
@@ -17,6 +18,7 @@ class Handlers:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._rng: random.Random = plan.rng("handlers")
+        self._verdicts: random.Random = plan.rng("verdicts")
         self.calm = False
         self.reported: dict[str, Json] = {}
         """The result each attempt ended with, for comparison with what was accepted."""
@@ -39,6 +41,8 @@ class Handlers:
 
     def _result(self, attempt_id: str, action: str) -> Json:
         value = {"v": attempt_id, "action": action, "act": action}
+        if self._plan.has("verified"):
+            value["verdict"] = "accepted" if self.calm else judgement(self._verdicts)
         text = msgspec.json.encode(value).decode()
         self.reported[attempt_id] = text
         return text

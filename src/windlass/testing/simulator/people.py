@@ -12,11 +12,18 @@ import msgspec
 
 from windlass.engine import runs
 from windlass.engine.engine import Engine
-from windlass.engine.flows import Target
+from windlass.engine.flows import target_of
 from windlass.model.errors import BadRequest, Conflict, DefinitionError, NotFound, Unavailable
 from windlass.model.ids import run_of
 from windlass.model.rows import Attempt, Checkpoint, Event, Flow, Run, Task, Version
-from windlass.model.states import RUN_ENDED, AttemptState, CheckpointState, RunState, TaskState
+from windlass.model.states import (
+    RUN_ENDED,
+    AttemptState,
+    CheckpointState,
+    Role,
+    RunState,
+    TaskState,
+)
 from windlass.model.tenants import Tenant
 from windlass.testing.memory import MemoryDatabase
 from windlass.testing.simulator.checks.rows import Broken
@@ -25,6 +32,7 @@ from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.patching import Patching
 from windlass.testing.simulator.plan import Plan
 from windlass.testing.simulator.server import Server
+from windlass.testing.simulator.verdicts import add_verification
 from windlass.testing.simulator.workflows import make_workflow
 
 T = TypeVar("T")
@@ -58,11 +66,14 @@ class People:
 
     def make_versions(self) -> None:
         rng = self._plan.rng("flows")
+        verified = self._plan.rng("verified")
         linked = "link" in self._plan.workers
         for number in range(1, self._plan.runs + 1):
             # Only workers on the link have packages.
             is_workflow = linked and rng.random() < 0.4
             source = make_workflow(rng) if is_workflow else make_flow(rng)
+            if self._plan.has("verified") and not is_workflow:
+                add_verification(source, verified)
             tenant = self._plan.tenants[number % len(self._plan.tenants)]
             flow = Flow(id=f"f{number}", name=f"flow {number}", created_at=0, tenant=tenant)
             version = Version(
@@ -100,7 +111,7 @@ class People:
     async def start(self, number: int) -> None:
         """Start one run for certain: the same key until somebody says it is there."""
         flow, version, params = self.versions[number]
-        target = Target(flow.id, flow.name, version.id, version.number)
+        target = target_of(flow, version)
         # A workflow without inputs takes no parameters.
         text = msgspec.json.encode(params if version.dialect == "flow" else {}).decode()
         key = f"key{number}"
@@ -245,7 +256,7 @@ class People:
         """Send what nobody can read, or has no place; it is refused, and the run none the worse."""
         text = self._rng.choice(POISON)
         flow, version, _ = self._rng.choice(self.versions)
-        target = Target(flow.id, flow.name, version.id, version.number)
+        target = target_of(flow, version)
 
         async def signal(server: Server) -> None:
             await runs.signal(server.engine, run.id, self._rng.choice([*SIGNALS, "ok"]), text)
@@ -276,7 +287,8 @@ class People:
         if attempt.state is AttemptState.LOST:
             # Nobody had taken the task since: another attempt in its worker's name ended it.
             attempt = self._db.table(Attempt)[f"{attempt.task_id}@{attempt.number + 1}"]
-        if attempt.state is not AttemptState.SUCCEEDED:
+        no_verdict = attempt.role is Role.VERIFY and attempt.state is AttemptState.FAILED
+        if attempt.state is not AttemptState.SUCCEEDED and not no_verdict:
             raise Broken(f"{attempt_id} was told {answer} and is {attempt.state}")
 
     # Calm
@@ -302,6 +314,7 @@ class People:
             if checkpoint.state is CheckpointState.OPEN:
                 await self.attempt(lambda _, key=checkpoint.id: self.give(key, True), run)  # type: ignore[misc]
         for task in list(self._db.of_run(Task, run.id)):
-            if task.state is TaskState.WAITING and task.wait_key is not None:
+            asked = task.kind == "call"
+            if task.state is TaskState.WAITING and task.wait_key is not None and not asked:
                 key = task.wait_key
                 await self.attempt(lambda run, key=key: self.send(run.id, key, '"go"'), run)  # type: ignore[misc]

@@ -33,6 +33,8 @@ FAULTS = (
 LATER_FAULTS = {"poison": 1 / 3, "clock_back": 1 / 3, "patch": 1.0, "spy": 1 / 3}
 """More of it and how often each is, beside the others. They are drawn apart: seeds that were known
 before are the same worlds but for these."""
+LATEST_FAULTS = {"verified": 0.8}
+"""The same once more: verdicts on results are given, refused and lost."""
 
 
 WORKERS = ("stubborn", "pull", "link")
@@ -76,7 +78,7 @@ def plan_for(seed: int) -> Plan:
     share = rng.choice((0.0, 0.3, 0.6, 0.8, 1.0))
     # A fleet of one kind, too: only workers on the link take over from each other.
     kinds = rng.choice((WORKERS, WORKERS, ("link",)))
-    later = random.Random(f"{seed}:later")
+    later, latest = random.Random(f"{seed}:later"), random.Random(f"{seed}:latest")
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
@@ -84,7 +86,8 @@ def plan_for(seed: int) -> Plan:
         runs=rng.choice((1, 2, 4, 6, 8)),
         trouble_s=rng.choice((5.0, 10.0, 20.0)),
         faults=frozenset(fault for fault in FAULTS if rng.random() < share)
-        | frozenset(f for f in LATER_FAULTS if later.random() < share * LATER_FAULTS[f]),
+        | frozenset(f for f in LATER_FAULTS if later.random() < share * LATER_FAULTS[f])
+        | frozenset(f for f in LATEST_FAULTS if latest.random() < share * LATEST_FAULTS[f]),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),

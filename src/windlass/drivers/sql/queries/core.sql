@@ -30,7 +30,7 @@ select {columns} from events
 -- name: queued
 -- The oldest ready tasks of one queue.
 select {columns} from tasks
- where queue = :queue and state = 'queued'
+ where queue = :queue and state in ('queued', 'verifying')
  order by priority desc, ready_at, id limit :count_max {skip_locked};
 
 -- name: lock_runs
@@ -47,7 +47,8 @@ select state, count(*) as n from runs where :tenant = '*' or tenant = :tenant gr
 
 -- name: count_queues
 -- Ready tasks by queue, and since when the oldest waits.
-select queue, count(*) as n, min(ready_at) as oldest from tasks where state = 'queued' group by queue;
+select queue, count(*) as n, min(ready_at) as oldest from tasks
+ where state in ('queued', 'verifying') and queue is not null group by queue;
 
 -- name: count_held
 -- Live attempts of a tenant by worker.
@@ -87,7 +88,8 @@ select id, lease_until from attempts
 -- name: find_target
 -- The version a run of a flow uses: the one named by number or else the newest published one, of
 -- the flow with this id or else the newest of this name.
-select f.id as flow_id, f.name as flow_name, v.id as version_id, v.number as number
+select f.id as flow_id, f.name as flow_name, v.id as version_id, v.number as number,
+       v.dialect as dialect
   from flows f join versions v on v.flow_id = f.id
  where (f.id = :flow or f.name = :flow) and (:tenant = '*' or f.tenant = :tenant)
    and (v.number = :number or (:number = 0 and v.status = 'published'))
@@ -101,23 +103,22 @@ select id, number from versions where id = any(:ids);
 -- The names of queues with ready tasks, without reading the tasks: each step jumps to the next name
 -- in the index.
 with recursive names(queue) as (
-    select min(queue) from tasks where state = 'queued'
+    select min(queue) from tasks where state in ('queued', 'verifying')
     union all
-    select (select min(t.queue) from tasks t where t.state = 'queued' and t.queue > names.queue)
+    select (select min(t.queue) from tasks t where t.state in ('queued', 'verifying') and t.queue > names.queue)
       from names where names.queue is not null
 )
 select queue from names where queue is not null;
 
 -- name: queued_runs
 -- Runs with ready tasks in some queues.
-select distinct run_id from tasks where state = 'queued' and queue = any(:queues) limit :count_max;
+select distinct run_id from tasks where state in ('queued', 'verifying') and queue = any(:queues) limit :count_max;
 
 -- name: unserved_tasks
 -- Tasks of one dialect's flows that have waited in some queues for long enough.
 select id from tasks
- where state = 'queued' and queue = any(:queues) and ready_at <= :before
-   and exists (select 1 from runs r join versions v on v.id = r.version_id
-                where r.id = tasks.run_id and v.dialect = :dialect)
+ where state in ('queued', 'verifying') and queue = any(:queues) and ready_at <= :before
+   and exists (select 1 from runs r where r.id = tasks.run_id and r.dialect = :dialect)
  order by ready_at limit :count_max;
 
 -- name: held_by

@@ -106,9 +106,9 @@ class History:
     async def moved(self, open_: set[str]) -> list[Run]:
         """Workflow runs that may have moved in another process: open ones, and new ones."""
         recent = uuid7(max(0, self._engine.store.now() - _RECENT_MS), 0)
-        where = [Cond("id", ">=", recent), Cond("tags", "like", '%"definitionHash"%')]
+        where = [Cond("id", ">=", recent), Cond("dialect", "=", "workflow")]
         rows = await self._engine.store.page(Run, where, descending=True, limit=_RUNS_MAX)
-        runs = {run.id: run for run in rows}
+        runs = {run.id: run for run in rows if is_workflow_run(run)}
         async with self._engine.store.session() as session:
             runs |= {run.id: run for run in await session.rows(Run, sorted(open_))}
         return list(runs.values())
@@ -116,7 +116,7 @@ class History:
     async def _runs(self, client: str, where: list[Cond]) -> list[Run]:
         """Runs of one client, or of all, oldest first."""
         if client == EVERYBODY:
-            any_ = Cond("tags", "like", '%"definitionHash"%')
+            any_ = Cond("dialect", "=", "workflow")
             rows = await self._engine.store.page(
                 Run, [*where, any_], descending=True, limit=_RUNS_MAX
             )

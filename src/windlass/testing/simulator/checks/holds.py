@@ -29,7 +29,7 @@ def check_holds(rows: RunRows, told: Folded) -> None:
         check_attempts(rows, task)
         if task.state not in TASK_ENDED:
             check_mover(rows, task)
-            if task.kind == Kind.CALL and not told.redone:
+            if task.kind == Kind.CALL and not told.redone and not rows.node(task).verification:
                 check_tries(rows, task)
     for timer in rows.timers.values():
         check_timer(rows, timer)
@@ -59,6 +59,7 @@ def check_attempts(rows: RunRows, task: Task) -> None:
     )
     live = [attempt for attempt in attempts if attempt.state in ATTEMPT_LIVE]
     running = task.kind == Kind.CALL and task.state is TaskState.RUNNING
+    running |= task.state is TaskState.VERIFYING and task.queue is None and task.due_at is None
     held = [attempt.number for attempt in live]
     wanted = [task.attempts] if running else []
     expect(held == wanted, f"{task.id} is {task.state}, its live attempts are {held}")
@@ -101,6 +102,8 @@ def check_mover(rows: RunRows, task: Task) -> None:
         container = rows.tasks[task.scope]
         others = [t for t in open_among(rows.children[container.id]) if t.state is not state]
         moved = task.idx >= 0 and bool(others)
+    elif state is TaskState.VERIFYING:
+        moved = check_judged(rows, task, cancelling=cancelling)
     elif state is TaskState.QUEUED:
         moved = task.queue is not None and task.ready_at is not None
     elif state is TaskState.RUNNING:
@@ -112,10 +115,28 @@ def check_mover(rows: RunRows, task: Task) -> None:
     expect(moved, f"{task.id} is {state} and nothing will move it")
 
 
+def check_judged(rows: RunRows, task: Task, *, cancelling: bool) -> bool:
+    """A claim waits for its verdict in a queue, with a verifier, or until it is asked for again."""
+    rule = rows.node(task).verification
+    expect(rule is not None and task.claim > 0, f"{task.id} is verified, and claims nothing")
+    assert rule is not None
+    if task.queue is not None:
+        return task.ready_at is not None and task.queue.endswith(f":{rule.target.service}")
+    if task.due_at is not None:
+        timer = rows.timers.get(f"{task.id}!retry")
+        return timer is not None and timer.due_at == task.due_at
+    if rule.timeout_ms:
+        expect(f"{task.id}!timeout" in rows.timers, f"{task.id} has lost its timeout")
+    return not cancelling or f"{rows.run.id}!cancel" in rows.timers
+
+
 def check_waiting(rows: RunRows, task: Task) -> bool:
     kinds = {Kind.CALL: "retry", Kind.TIMER: "delay"}
     wanted = kinds.get(Kind(task.kind), "timeout")
     timer = rows.timers.get(f"{task.id}!{wanted}")
+    if task.kind == Kind.CALL and task.wait_key is not None:
+        asked = rows.checkpoints.get(task.wait_key)
+        return asked is not None and asked.state is CheckpointState.OPEN and timer is None
     due_at = timer.due_at if timer is not None else None
     expect(task.due_at == due_at, f"{task.id} is due at {task.due_at}, its timer at {due_at}")
     if wanted != "timeout":
@@ -127,11 +148,11 @@ def check_waiting(rows: RunRows, task: Task) -> bool:
 
 
 _WITH_TIMER = {
-    "retry": (TaskState.WAITING,),
+    "retry": (TaskState.WAITING, TaskState.VERIFYING),
     "delay": (TaskState.WAITING,),
     "expand": (TaskState.RUNNING,),
     "unpin": (TaskState.QUEUED, TaskState.WAITING),
-    "timeout": (TaskState.RUNNING, TaskState.WAITING),
+    "timeout": (TaskState.RUNNING, TaskState.VERIFYING, TaskState.WAITING),
 }
 
 
@@ -146,5 +167,5 @@ def check_timer(rows: RunRows, timer: Timer) -> None:
     task = rows.tasks[timer.task_id]
     good = task.state in _WITH_TIMER[timer.kind]
     if timer.kind == "timeout" and task.kind == Kind.CALL:
-        good = task.state is TaskState.RUNNING
+        good = task.state in (TaskState.RUNNING, TaskState.VERIFYING)
     expect(good, f"{task.id} is {task.state} with a {timer.kind} timer")

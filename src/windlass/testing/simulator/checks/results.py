@@ -7,7 +7,7 @@ import msgspec
 
 from windlass.model.graph import Kind, Strategy
 from windlass.model.rows import Json, Task
-from windlass.model.states import TASK_ENDED, AttemptState, TaskState
+from windlass.model.states import TASK_ENDED, AttemptState, Role, TaskState
 from windlass.testing.simulator.checks.rows import RunRows, expect
 
 _TOLERANT = (Strategy.COLLECT_ERRORS, Strategy.IGNORE_ERRORS, Strategy.CONTINUE)
@@ -17,6 +17,7 @@ def check_result(rows: RunRows, task: Task, reported: Mapping[str, Json]) -> Non
     """A task has just ended: is its result the right one?"""
     match task.kind:
         case Kind.CALL if task.state is TaskState.SUCCEEDED:
+            check_accepted(rows, task)
             given = reported.get(f"{task.id}@{holder_number(rows, task)}")
             own = rows.node(task).results
             if own is not None and given is not None:
@@ -39,13 +40,28 @@ def holder_number(rows: RunRows, task: Task) -> int:
     """The attempt whose result a task has: its newest, or the lost one that came back in time and
     for which the newest was made."""
     by_number = {attempt.number: attempt for attempt in rows.attempts[task.id]}
-    before = by_number.get(task.attempts - 1)
+    number = task.claim or task.attempts
+    before = by_number.get(number - 1)
     came_back = before is not None and before.state is AttemptState.LOST and before.output
     if before is None or not came_back:
-        return task.attempts
-    newest = by_number[task.attempts]
+        return number
+    newest = by_number[number]
     expect(newest.worker_id == before.worker_id, f"{newest.id} is not in its worker's name")
     return before.number
+
+
+def check_accepted(rows: RunRows, task: Task) -> None:
+    """What is verified counts only if somebody accepted this very claim: its verifier, or a person
+    whom it was left to."""
+    if rows.node(task).verification is None:
+        return
+    newest = next(a for a in rows.attempts[task.id] if a.number == task.attempts)
+    judges = newest.role is Role.VERIFY and newest.number > task.claim > 0
+    expect(judges, f"{task.id} has succeeded, and nobody has judged it")
+    verdict = msgspec.json.decode(newest.output or "{}").get("verdict")
+    asked = rows.checkpoints.get(f"{task.id}!ask{newest.number}")
+    by_person = asked is not None and asked.answer in ("true", '"approved"')
+    expect(verdict == "accepted" or by_person, f"{task.id} has succeeded, its verdict is {verdict}")
 
 
 def check_join(rows: RunRows, task: Task) -> None:

@@ -1,0 +1,41 @@
+"""Leases: an attempt is made for whoever claims a task, whatever the attempt is for."""
+
+from windlass.kernel.events import Claim
+from windlass.kernel.turn import Turn
+from windlass.model.graph import Kind
+from windlass.model.ids import attempt_id
+from windlass.model.rows import Attempt, Task
+from windlass.model.states import AttemptState, Role, TaskState
+
+
+def lease(turn: Turn, task: Task, by: Claim, role: Role = Role.WORK) -> Attempt:
+    """A new attempt under a new epoch; what becomes of the task is the caller's."""
+    assert task.queue is not None
+    number = task.attempts + 1
+    attempt = Attempt(
+        id=attempt_id(task.id, number),
+        task_id=task.id,
+        run_id=task.run_id,
+        number=number,
+        state=AttemptState.CLAIMED,
+        queue=task.queue,
+        worker_id=by.worker_id,
+        worker_url=by.worker_url,
+        holder=by.holder,
+        lease_until=turn.now + by.lease_ms,
+        claimed_at=turn.now,
+        role=role,
+    )
+    turn.make(attempt)
+    note = {"role": str(role)} if role is not Role.WORK else {}
+    turn.note(attempt=attempt.id, state=str(attempt.state), worker=by.worker_id, **note)
+    return attempt
+
+
+def is_held(task: Task) -> bool:
+    """Whether somebody has an attempt of a task in hand: its newest one."""
+    if task.kind != Kind.CALL:
+        return False
+    if task.state is TaskState.VERIFYING:
+        return task.queue is None and task.due_at is None
+    return task.state is TaskState.RUNNING

@@ -1,0 +1,237 @@
+"""Verification: a result is a claim until somebody accepts it.
+
+The output of a node with a verification stays on the attempt that claims it. The task waits in the
+verifier's queue like any other, and whoever takes it makes an attempt with the role `verify`, under
+a lease of its own. Only a verdict that accepts gives the output to the task, and so to what comes
+after it. A verdict that is lost is asked for again: that says nothing about the work.
+"""
+
+from typing import Any
+
+from windlass.kernel.asking import CHOICES, about_claim, close_question
+from windlass.kernel.briefs import verify_brief
+from windlass.kernel.events import Claim
+from windlass.kernel.leases import lease
+from windlass.kernel.placement import place, queue_of
+from windlass.kernel.requeue import requeue, unreachable_pause_ms
+from windlass.kernel.results import result_action
+from windlass.kernel.retry import pause_ms
+from windlass.kernel.routing import close, fail, succeed
+from windlass.kernel.turn import Turn
+from windlass.kernel.values import encode
+from windlass.model.assignment import Assignment
+from windlass.model.errors import BadRequest
+from windlass.model.graph import Node, OnReject, Verification
+from windlass.model.ids import attempt_id
+from windlass.model.rows import Attempt, Checkpoint, Failure, Json, Task
+from windlass.model.states import AttemptState, Role, TaskState
+from windlass.model.verdicts import Judgement, Verdict, read_verdict
+
+_NOT_JUDGED = frozenset({"lost", "returned", "unreachable", "cancelled"})
+"""Failures that say nothing of the verifier's either: the verdict is asked for again."""
+_MEANT = {
+    **{word: word for word in CHOICES},
+    **dict.fromkeys(("true", "approved", "yes"), "accept"),
+    **dict.fromkeys(("false", "rejected", "no"), "fail"),
+}
+_ENDS = {"lost": AttemptState.LOST, "timeout": AttemptState.TIMED_OUT}
+
+
+def submit(turn: Turn, task: Task, verification: Verification, attempt: Attempt) -> None:
+    """An attempt has made its claim: the task waits for a verdict."""
+    turn.move(
+        task,
+        TaskState.VERIFYING,
+        claim=attempt.number,
+        moves=0,
+        avoid=None,
+        queue=queue_of(turn, verification.target),
+        ready_at=turn.now,
+    )
+
+
+def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
+    """Lease what is to be judged. The task keeps its state, and leaves its queue."""
+    node = turn.node(task)
+    rule = rule_of(node)
+    attempt = lease(turn, task, by, Role.VERIFY)
+    turn.move(task, task.state, attempts=attempt.number, queue=None)
+    if rule.timeout_ms:
+        turn.set_timer(task.id, "timeout", turn.now + rule.timeout_ms)
+    return Assignment(
+        attempt_id=attempt.id,
+        run_id=task.run_id,
+        task_id=task.id,
+        node=task.node,
+        number=attempt.number,
+        queue=attempt.queue,
+        input=verify_brief(turn, task, node, claimed(turn, task)),
+        params="{}",
+        lease_until=attempt.lease_until,
+        claimed_at=turn.now,
+        timeout_ms=rule.timeout_ms,
+        seq=turn.seq,
+        target=rule.target,
+        worker_id=by.worker_id,
+        worker_url=by.worker_url,
+        role=Role.VERIFY,
+    )
+
+
+def rule_of(node: Node) -> Verification:
+    assert node.verification is not None, f"{node.path} is not verified"
+    return node.verification
+
+
+def claimed(turn: Turn, task: Task) -> Attempt:
+    """The attempt whose result is being judged."""
+    attempt = turn.get(Attempt, attempt_id(task.id, task.claim))
+    assert attempt is not None, f"task {task.id} has no claim"
+    return attempt
+
+
+def judge(turn: Turn, task: Task, attempt: Attempt, output: Json, log: str | None) -> bool:
+    """Take a verdict; false if the answer is none, which is the verifier's failure."""
+    verdict = read_verdict(output)
+    if isinstance(verdict, str):
+        refused = Failure("failed", verdict, code="invalid_verdict")
+        no_verdict(turn, task, attempt, refused, log, output)
+        return False
+    turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, output=output, log=log)
+    turn.note(judged=task.id, verdict=str(verdict.verdict), summary=verdict.summary[:500])
+    drop_timeout(turn, task)
+    node = turn.node(task)
+    if turn.cancelling:
+        turn.move(task, TaskState.CANCELLED, queue=home_queue(turn, node))
+        close(turn, task)
+    elif verdict.verdict is Judgement.ACCEPTED:
+        accept(turn, task)
+    elif verdict.verdict is Judgement.ASK:
+        ask(turn, task, verdict)
+    else:
+        reject(turn, task, node, verdict, attempt)
+    return True
+
+
+def accept(turn: Turn, task: Task) -> None:
+    """The claim is the task's result from now on."""
+    node = turn.node(task)
+    output = claimed(turn, task).output or "null"
+    task = turn.move(task, task.state, queue=home_queue(turn, node))
+    succeed(turn, task, output, result_action(node, output))
+
+
+def reject(turn: Turn, task: Task, node: Node, verdict: Verdict, attempt: Attempt) -> None:
+    """What becomes of a task whose claim was rejected, by its policy."""
+    rule = rule_of(node)
+    text = f"rejected by {attempt.worker_id}: {verdict.summary or 'no reason given'}"
+    failure = Failure("rejected", text, code=verdict.failure_class or "rejected")
+    if rule.on_reject is OnReject.ASK:
+        ask(turn, task, verdict)
+    elif rule.on_reject is OnReject.RETRY and task.failures < node.retry.retries_max:
+        work_again(turn, task, failure)
+    else:
+        fail_task(turn, task, failure)
+
+
+def ask(turn: Turn, task: Task, verdict: Verdict) -> None:
+    queue = home_queue(turn, turn.node(task))
+    about_claim(turn, task, verdict, claimed(turn, task).output, queue)
+
+
+def answered(turn: Turn, task: Task, asked: Checkpoint, answer: Any, by: str, note: str) -> None:
+    """A person gives the verdict: yes or no, or one of the options by its name."""
+    choice = _MEANT.get(str(answer).lower(), "")
+    if not choice:
+        raise BadRequest(f"answer {', '.join(CHOICES)}, or yes or no")
+    task = close_question(turn, task, asked, encode(answer), by, note)
+    if choice == "accept":
+        accept(turn, task)
+    elif choice == "retry":
+        work_again(turn, task, Failure("rejected", note or f"{by or 'a person'} wants it again"))
+    else:
+        text = f"rejected by {by or 'a person'}" + (f": {note}" if note else "")
+        fail_task(turn, task, Failure("rejected", text, code="rejected"))
+
+
+def work_again(turn: Turn, task: Task, failure: Failure) -> None:
+    """Have the work done once more, with what was said about it."""
+    node = turn.node(task)
+    failures = task.failures + 1
+    columns = {
+        "failures": failures,
+        "error": failure.json(),
+        "moves": 0,
+        "queue": place(turn, task, node),
+    }
+    requeue(turn, task, pause_ms(node.retry, failures, attempt_id(task.id, task.claim)), columns)
+
+
+def fail_task(turn: Turn, task: Task, failure: Failure) -> None:
+    task = turn.move(task, task.state, queue=home_queue(turn, turn.node(task)))
+    fail(turn, task, failure)
+
+
+def home_queue(turn: Turn, node: Node) -> str:
+    """Where a task's own work waits: it is there again whenever it is not being judged."""
+    assert node.target is not None
+    return queue_of(turn, node.target)
+
+
+def no_verdict(
+    turn: Turn,
+    task: Task,
+    attempt: Attempt,
+    failure: Failure,
+    log: str | None = None,
+    output: Json | None = None,
+) -> None:
+    """A verifier ended without a verdict: ask for it again."""
+    state = _ENDS.get(failure.kind, AttemptState.FAILED)
+    if failure.kind in ("cancelled", "returned"):
+        state = AttemptState.CANCELLED
+    turn.move_attempt(attempt, state=state, error=failure.json(), log=log, output=output)
+    drop_timeout(turn, task)
+    if turn.cancelling:
+        queue = home_queue(turn, turn.node(task))
+        turn.move(task, TaskState.CANCELLED, error=failure.json(), queue=queue)
+        close(turn, task)
+    elif failure.kind not in _NOT_JUDGED and is_hopeless(turn, task):
+        text = f"no verdict after {rule_of(turn.node(task)).tries_max} tries: {failure.message}"
+        fail_task(turn, task, Failure("failed", text, code="no_verdict"))
+    else:
+        judge_again(turn, task, attempt, failure)
+
+
+def judge_again(turn: Turn, task: Task, attempt: Attempt, failure: Failure) -> None:
+    moves = task.moves + (failure.kind != "returned")
+    pause = failure.retry_after_ms or unreachable_pause_ms(moves)
+    columns = {"moves": moves, "avoid": attempt.worker_id}
+    if pause:
+        due_at = turn.now + pause
+        turn.move(task, task.state, due_at=due_at, **columns)
+        turn.set_timer(task.id, "retry", due_at)
+    else:
+        wait_for_verdict(turn, turn.move(task, task.state, **columns))
+
+
+def wait_for_verdict(turn: Turn, task: Task) -> None:
+    """Put a task that is being verified back into its verifier's queue."""
+    queue = queue_of(turn, rule_of(turn.node(task)).target)
+    turn.move(task, TaskState.VERIFYING, queue=queue, ready_at=turn.now, due_at=None)
+
+
+def is_hopeless(turn: Turn, task: Task) -> bool:
+    """Whether as many verifiers as may fail have failed, one after the other."""
+    tries = rule_of(turn.node(task)).tries_max
+    first = task.attempts - tries + 1
+    if first <= task.claim:
+        return False
+    ids = [attempt_id(task.id, number) for number in range(first, task.attempts + 1)]
+    failed = (AttemptState.FAILED, AttemptState.TIMED_OUT)
+    return all(row is not None and row.state in failed for row in turn.rows(Attempt, ids).values())
+
+
+def drop_timeout(turn: Turn, task: Task) -> None:
+    if rule_of(turn.node(task)).timeout_ms:
+        turn.drop_timer(task.id, "timeout")

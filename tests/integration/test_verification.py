@@ -1,0 +1,103 @@
+"""Results that are judged, over HTTP: by another worker, by what is built in, by people."""
+
+from typing import Any
+
+import httpx
+
+from tests.integration.conftest import Served
+
+
+def definition(service: str, policy: dict[str, Any], **call: Any) -> dict[str, Any]:
+    return {
+        "start": "make",
+        "on_failure": "fail",
+        "nodes": {
+            "make": {
+                "exec_type": "queue",
+                "service": service,
+                "verification": policy,
+                "post": {"output_key": "made"},
+                **call,
+            }
+        },
+    }
+
+
+class Hand:
+    """A pull worker in a test's hands."""
+
+    def __init__(self, http: httpx.Client, name: str, *services: str) -> None:
+        self._http, self._at, self._services = http, f"/api/v1/workers/{name}", list(services)
+        body = {"id": name, "transport": "pull", "services": self._services, "capacity": 9}
+        assert http.post("/api/v1/workers", json=body).status_code == 200
+
+    def take(self) -> dict[str, Any]:
+        asked = {"services": self._services, "slots": 1, "waitMs": 10_000}
+        given = self._http.post(f"{self._at}/exchange", json=asked).json()["attempts"]
+        assert given, "nothing to do"
+        found: dict[str, Any] = given[0]
+        return found
+
+    def say(self, attempt: dict[str, Any], output: Any) -> None:
+        result = {"attemptId": attempt["attemptId"], "token": attempt["token"], "output": output}
+        sent = {"services": self._services, "slots": 0, "results": [result]}
+        answer = self._http.post(f"{self._at}/exchange", json=sent).json()
+        assert [row["status"] for row in answer["results"]] == ["accepted"]
+
+
+def test_a_worker_judges_what_another_made(served: Served) -> None:
+    policy = {"verifier_profile": "judge-1", "on_reject": "retry"}
+    served.push("judged", definition("judged-make", policy, max_retries=2))
+    maker, judge = Hand(served.http, "maker", "judged-make"), Hand(served.http, "judge", "judge-1")
+    run_id = served.start("judged")
+    maker.say(maker.take(), {"text": "short"})
+    brief = judge.take()
+    assert brief["role"] == "verify"
+    assert brief["input"]["result"]["structured_output"] == {"text": "short"}
+    why = served.http.get(f"/api/v1/runs/{run_id}/why").json()
+    assert "is verified by judge" in why["line"]
+    judge.say(brief, {"verdict": "rejected", "summary": "say more"})
+    again = maker.take()
+    assert (again["role"], again["number"]) == ("work", 3)
+    assert [told["summary"] for told in again["feedback"]] == ["say more"]
+    maker.say(again, {"text": "long enough"})
+    assert served.http.get(f"/api/v1/runs/{run_id}").json()["state"] == "running"
+    judge.say(judge.take(), {"verdict": "accepted"})
+    assert served.wait(run_id)["state"] == "succeeded"
+    attempts = served.http.get(f"/api/v1/runs/{run_id}/attempts").json()["items"]
+    assert [row["role"] for row in attempts] == ["work", "verify", "work", "verify"]
+    assert attempts[0]["output"] == {"text": "short"}, "what was rejected stays in the record"
+
+
+def test_what_is_built_in_judges_by_rules(served: Served) -> None:
+    policy = {"mode": "builtin_basic", "require_structured_output": True}
+    served.push("basic", definition("basic-make", policy))
+    maker = Hand(served.http, "basic-maker", "basic-make")
+
+    def ended(output: Any) -> dict[str, object]:
+        run_id = served.start("basic")
+        maker.say(maker.take(), output)
+        return served.wait(run_id)
+
+    assert ended({"n": 1})["state"] == "succeeded"
+    failed = ended({})
+    assert failed["state"] == "failed"
+    assert "structured output" in str(failed["error"])
+
+
+def test_a_person_is_asked_and_decides(served: Served) -> None:
+    policy = {"verifier_profile": "judge-2", "on_reject": "ask"}
+    served.push("asked", definition("asked-make", policy))
+    maker = Hand(served.http, "asked-maker", "asked-make")
+    judge = Hand(served.http, "asked-judge", "judge-2")
+    run_id = served.start("asked")
+    maker.say(maker.take(), {"total": 41})
+    judge.say(judge.take(), {"verdict": "rejected", "summary": "it should be 42"})
+    [asked] = served.http.get("/api/v1/checkpoints", params={"run": run_id}).json()["items"]
+    assert asked["show"] == {"total": 41}
+    assert [option["id"] for option in asked["options"]] == ["accept", "retry", "fail"]
+    path = f"/api/v1/checkpoints/{asked['id']}/resolve"
+    refused = served.http.post(path, json={"answer": "perhaps"})
+    assert refused.status_code == 400, refused.text
+    assert served.http.post(path, json={"answer": "accept", "note": "near"}).status_code == 200
+    assert served.wait(run_id)["state"] == "succeeded"
