@@ -12,6 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from windlass.dialects.flow import compile_flow
+from windlass.dialects.plan import compile_plan
 from windlass.dialects.workflow import compile_workflow
 from windlass.engine.compiling import off_loop
 from windlass.kernel.patching import extended
@@ -124,6 +125,8 @@ def lower(version: Version) -> Graph:
         case "workflow":
             locked = None if version.locked is None else msgspec.json.decode(version.locked)
             return compile_workflow(definition, locked)
+        case "plan":
+            return compile_plan(definition)
         case other:
             reason = f'this program has no dialect "{other}"'
             raise DefinitionError([Problem("dialect", reason, "install a newer one")])

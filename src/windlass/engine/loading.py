@@ -6,7 +6,8 @@ from typing import Any
 
 from windlass.engine.graphs import Graphs
 from windlass.engine.workspace import TABLES, RunView
-from windlass.kernel.turn import open_checkpoint_id
+from windlass.kernel.checkpoints import open_checkpoint_id
+from windlass.kernel.leases import is_held
 from windlass.kernel.view import Need
 from windlass.model.graph import Kind
 from windlass.model.ids import attempt_id
@@ -19,7 +20,6 @@ from windlass.model.rows import (
     Task,
     Variable,
 )
-from windlass.model.states import TaskState
 from windlass.ports.store import Session
 
 _BY_NAME: dict[str, type[Row]] = {table.TABLE: table for table in TABLES}
@@ -54,8 +54,12 @@ async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, 
 async def give_tasks(session: Session, view: RunView, tasks: Sequence[Task]) -> None:
     """Tasks with what they hold: whoever ends many tasks at once takes that away as well."""
     view.give(Task, [], tasks)
-    held = [attempt_id(t.id, t.attempts) for t in tasks if t.state is TaskState.RUNNING]
-    asked = [open_checkpoint_id(t) for t in tasks if t.kind == Kind.APPROVAL]
+    held = [attempt_id(t.id, t.attempts) for t in tasks if is_held(t)]
+    asked = [
+        open_checkpoint_id(t)
+        for t in tasks
+        if t.kind == Kind.APPROVAL or (t.kind == Kind.CALL and t.wait_key is not None)
+    ]
     if held:
         view.give(Attempt, held, await session.rows(Attempt, held))
     if asked:

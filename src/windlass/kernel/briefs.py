@@ -5,14 +5,20 @@ The shape is a contract with planners, workers and verifiers of every kind; see 
 
 from typing import Any
 
-from windlass.kernel.turn import Turn
+import msgspec
+
+from windlass.kernel.checkpoints import asked_id
+from windlass.kernel.planning.lower import tasks_of
+from windlass.kernel.planning.settings import PlanSettings, settings_of
+from windlass.kernel.turn import Turn, container_of
 from windlass.kernel.values import encode, parse
 from windlass.model.graph import Node
-from windlass.model.ids import attempt_id
-from windlass.model.rows import Attempt, Json, Task, read_failure
-from windlass.model.states import AttemptState, Role
+from windlass.model.ids import attempt_id, node_path, task_id
+from windlass.model.rows import Attempt, Checkpoint, Json, Task, read_failure
+from windlass.model.states import AttemptState, CheckpointState, Role, TaskState
 from windlass.model.values import is_object
 from windlass.model.verdicts import read_verdict
+from windlass.model.work_answers import WorkAnswer, kept_answer
 
 _TRIES_TOLD = 20
 """Of how many earlier tries a brief tells."""
@@ -24,24 +30,31 @@ def verify_brief(turn: Turn, task: Task, node: Node, claim: Attempt) -> Json:
     assert node.verification is not None
     brief = common(turn, task, node, Role.VERIFY)
     brief["task"]["attempt_no"] = claim.number
-    brief["result"] = result_told(claim)
+    brief["result"] = result_told(claim, planned=node.planned is not None)
     brief["policy"] = node.verification.policy
     brief["env_drift"] = None
     return encode(brief)
 
 
-def common(turn: Turn, task: Task, node: Node, role: Role) -> dict[str, Any]:
-    """What every brief has."""
-    run = turn.run
-    return {
-        "role": str(role),
-        "run": {"id": run.id, "goal": "", "input": parse(run.params), "tenant": run.tenant},
+def work_brief(turn: Turn, task: Task, node: Node) -> Json:
+    """What a worker of a plan's task is asked to do."""
+    brief = common(turn, task, node, Role.WORK)
+    return encode(brief)
+
+
+def plan_brief(turn: Turn, task: Task, settings: PlanSettings, wanted: dict[str, Any]) -> Json:
+    """What a planner is asked for: a first plan, or another one and why."""
+    nodes = tasks_of(turn.graph, task.node)
+    rows = turn.rows(Task, [task_id(task.id, node.path, 0) for node in nodes])
+    brief: dict[str, Any] = {
+        "role": str(Role.PLAN),
+        "run": run_told(turn, settings),
         "task": {
             "id": task.id,
-            "alias": node.key,
-            "goal": "",
-            "inputs": parse(task.input),
-            "worker_profile": node.target.service if node.target is not None else "",
+            "alias": turn.node(task).key,
+            "goal": settings.goal,
+            "inputs": settings.input,
+            "worker_profile": settings.worker,
             "attempt_no": task.attempts + 1,
         },
         "predecessors": [],
@@ -50,16 +63,99 @@ def common(turn: Turn, task: Task, node: Node, role: Role) -> dict[str, Any]:
         "env": None,
         "blackboard": [],
         "budget": {},
+        "reason": wanted.get("reason", "start"),
+        "source_task_id": wanted.get("source_task_id", ""),
+        "hint": wanted.get("hint", ""),
+        "current": [
+            {**predecessor_told(node, row), "goal": node.planned.goal}
+            for node, row in zip(nodes, rows.values(), strict=True)
+            if row is not None and node.planned is not None
+        ],
+        "limits": msgspec.structs.asdict(settings.limits),
+        "env_resources": [],
+        "profiles": [],
+    }
+    return encode(brief)
+
+
+def run_told(turn: Turn, settings: PlanSettings | None) -> dict[str, Any]:
+    run = turn.run
+    if settings is None:
+        return {"id": run.id, "goal": "", "input": parse(run.params), "tenant": run.tenant}
+    return {"id": run.id, "goal": settings.goal, "input": settings.input, "tenant": run.tenant}
+
+
+def predecessor_told(node: Node, row: Task | None) -> dict[str, Any]:
+    """A task as those who come after it, or plan around it, are told."""
+    if row is None:
+        return {"alias": node.key, "task_id": "", "status": "pending"}
+    answer = kept_answer(row.output if row.state is TaskState.SUCCEEDED else None)
+    failure = read_failure(row.error)
+    return {
+        "alias": node.key,
+        "task_id": row.id,
+        "status": "completed" if row.state is TaskState.SUCCEEDED else str(row.state),
+        "summary": answer.summary or (failure.message if failure is not None else ""),
+        "structured_output": answer.structured_output,
+        "artifacts": answer.artifacts,
     }
 
 
-def result_told(claim: Attempt) -> dict[str, Any]:
+def answers_told(turn: Turn, task: Task) -> list[dict[str, Any]]:
+    """What people answered to questions of a task's earlier attempts."""
+    first = max(1, task.attempts - _TRIES_TOLD + 1)
+    ids = [asked_id(task.id, number) for number in range(first, task.attempts + 1)]
+    told: list[dict[str, Any]] = []
+    for row in turn.rows(Checkpoint, ids).values():
+        if row is None or row.state is CheckpointState.OPEN or row.answer is None:
+            continue
+        given: Any = parse(row.answer)
+        reply = given if is_object(given) else {"mode": "select_option", "option_id": given}
+        line = {"mode": "", "option_id": "", "freeform_input": "", **reply}
+        said_by = {"resolved_by": row.answered_by, "note": row.note}
+        told.append({"checkpoint_id": row.id, "question": row.prompt, **line, **said_by})
+    return told
+
+
+def common(turn: Turn, task: Task, node: Node, role: Role) -> dict[str, Any]:
+    """What every brief has."""
+    planned = node.planned
+    container = container_of(turn, task) if planned is not None else None
+    needs = [node_path(node.scope_path, name) for name in planned.depends_on] if planned else []
+    rows = turn.rows(Task, [task_id(task.scope, path, 0) for path in needs])
+    return {
+        "role": str(role),
+        "run": run_told(turn, settings_of(container.input) if container is not None else None),
+        "task": {
+            "id": task.id,
+            "alias": node.key,
+            "goal": planned.goal if planned is not None else "",
+            "inputs": parse(task.input),
+            "worker_profile": node.target.service if node.target is not None else "",
+            "attempt_no": task.attempts + 1,
+        },
+        "predecessors": [
+            predecessor_told(turn.graph.nodes[path], row)
+            for path, row in zip(needs, rows.values(), strict=True)
+        ],
+        "answers": answers_told(turn, task) if task.attempts else [],
+        "feedback": told_before(turn, task),
+        "env": None,
+        "blackboard": [],
+        "budget": {},
+    }
+
+
+def result_told(claim: Attempt, *, planned: bool) -> dict[str, Any]:
     """A claim as a verifier sees it. A plain value is itself the structured output."""
-    output = parse(claim.output)
-    told: dict[str, Any] = {"summary": "", "structured_output": output, "artifacts": []}
-    if is_object(output) and {"status", "summary", "structured_output"} <= output.keys():
-        told = {name: output.get(name, told[name]) for name in told}
-    return {**told, "attempt_id": claim.id}
+    plain = WorkAnswer(structured_output=parse(claim.output))
+    answer = kept_answer(claim.output) if planned else plain
+    return {
+        "summary": answer.summary,
+        "structured_output": answer.structured_output,
+        "artifacts": answer.artifacts,
+        "attempt_id": claim.id,
+    }
 
 
 def feedback_of(turn: Turn, task: Task) -> Json:
@@ -83,9 +179,10 @@ def _told(attempt: Attempt) -> dict[str, str] | None:
             return None
         return _line("verifier", verdict.summary, verdict.failure_class or str(verdict.verdict))
     failure = read_failure(attempt.error)
-    if failure is None or attempt.role is not Role.WORK or attempt.state is AttemptState.LOST:
+    if failure is None or attempt.role is Role.VERIFY or attempt.state is AttemptState.LOST:
         return None
-    return _line("worker", failure.message, failure.code or failure.kind)
+    source = "worker" if attempt.role is Role.WORK else "planner"
+    return _line(source, failure.message, failure.code or failure.kind)
 
 
 def _line(source: str, summary: str, failure_class: str) -> dict[str, str]:

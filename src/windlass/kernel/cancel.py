@@ -2,15 +2,14 @@
 
 from windlass.kernel.ending import end_run
 from windlass.kernel.leases import is_held
+from windlass.kernel.nodes import plan
 from windlass.kernel.routing import close
 from windlass.kernel.scopes import cancel_below, drop_holds
 from windlass.kernel.turn import Turn
-from windlass.model.graph import Kind
+from windlass.model.graph import CONTAINERS, Kind
 from windlass.model.ids import attempt_id
 from windlass.model.rows import Attempt, Failure, Task
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, RunState, TaskState
-
-_CONTAINERS = (Kind.PARALLEL, Kind.FOREACH, Kind.SUBFLOW)
 
 
 def cancel_run(turn: Turn) -> None:
@@ -18,7 +17,11 @@ def cancel_run(turn: Turn) -> None:
     still_running = False
     open_tasks = turn.open_tasks(turn.run.id)
     for task in open_tasks:
-        if task.kind in _CONTAINERS:
+        if task.kind == Kind.PLAN:
+            if plan.cancel(turn, task):
+                ask_to_stop(turn, task)
+                still_running = True
+        elif task.kind in CONTAINERS:
             # It closes with the last of its children; no more of them are made.
             turn.drop_timer(task.id, "expand")
             turn.drop_timer(task.id, "timeout")

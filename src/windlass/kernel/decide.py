@@ -9,7 +9,8 @@ from typing import assert_never
 
 import msgspec
 
-from windlass.kernel import calls, cancel, grow, late, placement, redo, reopen, verifying
+from windlass.kernel import asking, calls, cancel, grow, late, placement, redo, reopen, verifying
+from windlass.kernel.claims import claim_task
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
@@ -29,7 +30,8 @@ from windlass.kernel.events import (
     TimerFired,
 )
 from windlass.kernel.leases import is_held
-from windlass.kernel.nodes import call, fanout, subflow, timer, wait
+from windlass.kernel.nodes import call, fanout, plan, subflow, timer, wait
+from windlass.kernel.planning import work
 from windlass.kernel.turn import Decision, Limits, Turn, Visit
 from windlass.kernel.view import View
 from windlass.kernel.visits import visit_all
@@ -122,18 +124,21 @@ def _finish(
     turn: Turn, type_: str, task_id: str | None, answer: object, **data: object
 ) -> Decision:
     visit_all(turn)
+    while turn.replans:
+        plan.replan_all(turn)
+        visit_all(turn)
     turn.settle_run()
-    return turn.decision(type_, task_id, answer, **data)
+    decision = turn.decision(type_, task_id, answer, **data)
+    if turn.grown:
+        decision.graph = turn.graph
+    return decision
 
 
 def _claim(turn: Turn, event: Claim) -> Decision:
     task = turn.get(Task, event.task_id)
     if task is None or not task.claimable:
         return NOTHING
-    if task.state is TaskState.VERIFYING:
-        assignment = verifying.claim(turn, task, event)
-    else:
-        assignment = call.claim(turn, task, event)
+    assignment = claim_task(turn, task, event)
     return _finish(turn, "attempt.claimed", task.id, assignment)
 
 
@@ -175,6 +180,12 @@ def _succeeded(turn: Turn, event: AttemptSucceeded) -> Decision:
     if attempt.role is Role.VERIFY:
         judged = verifying.judge(turn, task, attempt, event.output, event.log)
         return _finish(turn, f"verdict.{'given' if judged else 'failed'}", task.id, "accepted")
+    if attempt.role is Role.PLAN:
+        taken = plan.planned(turn, task, attempt, event.output, event.log)
+        return _finish(turn, f"plan.{'accepted' if taken else 'refused'}", task.id, "accepted")
+    if turn.node(task).planned is not None and not event.skipped:
+        taken = work.accept(turn, task, attempt, event.output, event.log, event.metadata)
+        return _finish(turn, f"attempt.{'succeeded' if taken else 'failed'}", task.id, "accepted")
     taken = call.accept(
         turn,
         task,
@@ -205,6 +216,8 @@ def _ended_without_result(
 ) -> None:
     if attempt.role is Role.VERIFY:
         verifying.no_verdict(turn, task, attempt, failure, log)
+    elif attempt.role is Role.PLAN:
+        plan.not_planned(turn, task, attempt, failure, log)
     else:
         call.attempt_failed(turn, task, attempt, failure, log)
 
@@ -257,6 +270,8 @@ def _task_timer(turn: Turn, task: Task, kind: str) -> None:
             fanout.expand(turn, task)
         case "unpin", _:
             call.unpin(turn, task)
+        case "timeout", Kind.CALL if task.state is TaskState.WAITING:
+            work.expired(turn, task)
         case "timeout", Kind.CALL:
             _timed_out(turn, task)
         case "timeout", Kind.SUBFLOW:
@@ -304,7 +319,12 @@ def _answer(turn: Turn, event: CheckpointAnswered) -> Decision:
         raise Conflict(f"checkpoint {checkpoint.id} is already {checkpoint.state}{who}")
     task = turn.task(checkpoint.task_id)
     if task.kind == Kind.CALL:
-        verifying.answered(turn, task, checkpoint, event.answer, event.by, event.note)
+        answered = {
+            asking.VERDICT: verifying.answered,
+            asking.FAILURE: work.answered_failure,
+            asking.QUESTION: work.answered,
+        }[checkpoint.kind]
+        answered(turn, task, checkpoint, event.answer, event.by, event.note)
     else:
         wait.answered(turn, task, event.answer, event.by, event.note)
     return _finish(turn, "checkpoint.answered", task.id, None, by=event.by)
@@ -345,7 +365,7 @@ def _patch(turn: Turn, event: PatchGraph) -> Decision:
         return Decision(answer=revision)
     revision = grow.patch_graph(turn, event.patch)
     patch = event.patch
-    decision = _finish(
+    return _finish(
         turn,
         "graph.patched",
         None,
@@ -356,8 +376,6 @@ def _patch(turn: Turn, event: PatchGraph) -> Decision:
         added=[node.path for node in patch.nodes],
         dropped=patch.drop,
     )
-    decision.graph = turn.graph
-    return decision
 
 
 def _break(turn: Turn, event: BreakRun) -> Decision:

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 
 from windlass.kernel.downstream import downstream, is_called
 from windlass.kernel.ending import end_run
+from windlass.kernel.leases import is_planning
 from windlass.kernel.patching import extended, problems_of, scopes_of
 from windlass.kernel.placement import packages_of, unbind
 from windlass.kernel.recount import recount
 from windlass.kernel.redo import restore_scopes
-from windlass.kernel.routing import end_subflow
+from windlass.kernel.routing import end_scope
 from windlass.kernel.superseded import mark_superseded
 from windlass.kernel.turn import Turn
 from windlass.model.errors import Conflict, DefinitionError
-from windlass.model.graph import Graph, Kind
+from windlass.model.graph import SCOPES, Graph
 from windlass.model.patches import GraphPatch, Patch
 from windlass.model.rows import Task
 from windlass.model.states import RUN_ENDED, TASK_ENDED, RunState, TaskState
@@ -36,21 +37,26 @@ def already(turn: Turn, patch: Patch, revision: int) -> int | None:
     raise Conflict(f"{text}; look at it again")
 
 
-def patch_graph(turn: Turn, patch: Patch) -> int:
-    """Take a patch; returns the new revision. The turn goes on with the new graph."""
+def patch_graph(turn: Turn, patch: Patch, within: str = "") -> int:
+    """Take a patch; returns the new revision. The turn goes on with the new graph. All it concerns
+    may be `within` one container, which is then the caller's to end."""
     run = turn.run
     if run.state in RUN_ENDED or run.state is RunState.CANCELLING:
         raise Conflict(f"run {run.id} is {run.state}; its graph cannot grow any more")
     found = problems_of(turn.graph, patch, turn.limits, run.graph_rev)
     if found:
         raise DefinitionError(found)
-    tasks = [turn.task(task.id) for task in turn.view.all_tasks(run.id)]
+    tasks = turn.all_tasks()
+    if within:
+        inside = f"{within}~"
+        tasks = [task for task in tasks if task.id == within or task.id.startswith(inside)]
     check_open(tasks, patch)
     dropped = no_longer_standing(turn.graph, tasks, patch)
     for row in dropped:
         mark_superseded(turn, row)
     before = packages_of(turn)
     turn.graph = extended(turn.graph, patch)
+    turn.grown = True
     turn.view.memo.clear()
     unbind(turn, set(before) - set(packages_of(turn)))
     revision = run.graph_rev + 1
@@ -60,8 +66,10 @@ def patch_graph(turn: Turn, patch: Patch) -> int:
     scopes = {row.scope for row in dropped if row.scope not in ids}
     if scopes:
         restore_scopes(turn, tasks, scopes, ids)
-    recount(turn, [row for row in tasks if not is_called(turn.graph, row)])
-    end_what_is_over(turn, tasks)
+    turn.note(revision=revision, added=len(patch.nodes), dropped=list(patch.drop))
+    recount(turn, [row for row in tasks if not is_called(turn.graph, row)], within)
+    if not within:
+        end_what_is_over(turn, tasks)
     return revision
 
 
@@ -99,9 +107,11 @@ def end_what_is_over(turn: Turn, tasks: Sequence[Task]) -> None:
     """A scope whose last open tasks were dropped has come to its end."""
     for row in reversed(tasks):
         task = turn.task(row.id)
-        running = task.kind == Kind.SUBFLOW and task.state is TaskState.RUNNING
+        running = task.kind in SCOPES and task.state is TaskState.RUNNING
+        if running and is_planning(task):
+            continue
         if running and not task.open and not any(v.scope == task.id for v in turn.visits):
-            end_subflow(turn, task)
+            end_scope(turn, task)
     run = turn.run
     if not run.open and not turn.visits and run.state not in RUN_ENDED:
         end_run(turn, RunState.SUCCEEDED)

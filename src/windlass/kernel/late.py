@@ -8,7 +8,7 @@ claimed once more in the worker's name, in the commit that takes the outcome.
 
 from msgspec.structs import replace
 
-from windlass.kernel import verifying
+from windlass.kernel.claims import claim_task
 from windlass.kernel.events import Claim
 from windlass.kernel.nodes import call
 from windlass.kernel.turn import Turn
@@ -40,10 +40,7 @@ def claim_again(
     if output is not None:
         turn.change(replace(attempt, output=output))
     by = Claim(task.id, attempt.worker_id, attempt.worker_url, attempt.holder, lease_ms=0)
-    if judging:
-        verifying.claim(turn, task, by)
-    else:
-        call.claim(turn, task, by)
+    claim_task(turn, task, by)
     fresh = turn.get(Attempt, attempt_id(task.id, attempt.number + 1))
     assert fresh is not None
     return turn.task(task.id), fresh

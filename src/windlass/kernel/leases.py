@@ -32,8 +32,15 @@ def lease(turn: Turn, task: Task, by: Claim, role: Role = Role.WORK) -> Attempt:
     return attempt
 
 
+def is_planning(task: Task) -> bool:
+    """Whether a plan's task waits for its planner, or for what the planner says."""
+    return task.kind == Kind.PLAN and task.queue is not None
+
+
 def is_held(task: Task) -> bool:
     """Whether somebody has an attempt of a task in hand: its newest one."""
+    if task.kind == Kind.PLAN:
+        return task.state is TaskState.RUNNING and task.queue is not None
     if task.kind != Kind.CALL:
         return False
     if task.state is TaskState.VERIFYING:

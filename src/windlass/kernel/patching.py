@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from windlass.kernel.downstream import reachable
 from windlass.kernel.turn import Limits
 from windlass.model.errors import Problem
-from windlass.model.graph import Edge, Graph, Kind, Node
+from windlass.model.graph import SCOPES, Edge, Graph, Kind, Node
 from windlass.model.patches import Patch
 
 FAN_OUTS = (Kind.PARALLEL, Kind.FOREACH)
@@ -170,7 +170,7 @@ def _may_hold(graph: Graph, patch: Patch, around: Node, node: Node) -> bool:
         return new and node.kind is Kind.CALL
     first = graph.starts.get(around.path, ())
     plain = all(path in graph.joins and not graph.nodes[path].next for path in first)
-    return around.kind is Kind.SUBFLOW and (new or (around.path in graph.joins and plain))
+    return around.kind in SCOPES and (new or (around.path in graph.joins and plain))
 
 
 def _wanted_inside(node: Node) -> list[str]:

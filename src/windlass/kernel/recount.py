@@ -9,9 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from windlass.kernel.downstream import is_called
+from windlass.kernel.leases import is_planning
 from windlass.kernel.routing import edges_taken, is_settled
 from windlass.kernel.turn import Turn, Visit
-from windlass.model.graph import Edge, Kind
+from windlass.model.graph import SCOPES, Edge
 from windlass.model.ids import task_id
 from windlass.model.rows import Task
 from windlass.model.states import TaskState
@@ -19,12 +20,14 @@ from windlass.model.states import TaskState
 _NOT_BEGUN = (TaskState.SUPERSEDED, TaskState.PENDING)
 
 
-def recount(turn: Turn, tasks: Sequence[Task]) -> None:
-    """Set the counts of every node that has not begun, in every scope that is open."""
+def recount(turn: Turn, tasks: Sequence[Task], within: str = "") -> None:
+    """Set the counts of every node that has not begun, in every scope that is open, or in those
+    `within` one container."""
     rows = {task.id: turn.task(task.id) for task in tasks}
     settled = Settled(turn, list(rows.values()))
     below = _joins_below(turn)
-    for scope, path in _open_scopes(turn, rows.values()):
+    scopes = list(_open_scopes(turn, rows.values()))
+    for scope, path in scopes[1:] if within else scopes:
         for target in below[path]:
             row = rows.get(task_id(scope, target, 0))
             if row is None:
@@ -59,7 +62,8 @@ def _joins_below(turn: Turn) -> defaultdict[str, list[str]]:
 def _open_scopes(turn: Turn, rows: Iterable[Task]) -> Iterator[tuple[str, str]]:
     yield turn.run.id, ""
     for row in rows:
-        if row.kind == Kind.SUBFLOW and row.state is TaskState.RUNNING:
+        open_ = row.state is TaskState.RUNNING or is_planning(row)
+        if row.kind in SCOPES and open_:
             yield row.id, row.node
 
 

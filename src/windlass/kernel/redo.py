@@ -13,7 +13,7 @@ from windlass.kernel.routing import branches_at_once, release_next, write_output
 from windlass.kernel.scopes import drop_holds
 from windlass.kernel.turn import Turn, Visit
 from windlass.model.errors import Conflict, NotFound
-from windlass.model.graph import Kind, Root
+from windlass.model.graph import SCOPES, Kind, Root
 from windlass.model.ids import scope_of
 from windlass.model.rows import Task, Variable
 from windlass.model.states import RUN_ENDED, TASK_ENDED, RunState, TaskState
@@ -213,7 +213,7 @@ def reopen_container(turn: Turn, container: Task) -> None:
     turn.count_scope(container.scope, open=1)
     if due_at is not None:
         turn.set_timer(container.id, "timeout", due_at)
-    if container.kind != Kind.SUBFLOW:
+    if container.kind not in SCOPES:
         reopen_branches(turn, container)
 
 

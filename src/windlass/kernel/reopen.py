@@ -20,17 +20,16 @@ from windlass.kernel.redo import (
     revisit,
     scope_is_open,
 )
-from windlass.kernel.routing import end_subflow, is_settled, join, release_next
+from windlass.kernel.routing import end_scope, is_settled, join, release_next
 from windlass.kernel.superseded import mark_superseded
 from windlass.kernel.turn import Turn, Visit
 from windlass.model.errors import Conflict
-from windlass.model.graph import Graph, Kind
+from windlass.model.graph import CONTAINERS, SCOPES, Graph, Kind
 from windlass.model.rows import Run, Task
 from windlass.model.states import RUN_ENDED, TASK_ENDED, RunState, TaskState
 
 _UNDONE = (TaskState.FAILED, TaskState.CANCELLED)
 _FAN_OUTS = (Kind.PARALLEL, Kind.FOREACH)
-_CONTAINERS = (*_FAN_OUTS, Kind.SUBFLOW)
 
 
 def reopen(turn: Turn, task_id: str | None, descendants: bool) -> Task:
@@ -105,7 +104,7 @@ def open_again(turn: Turn, tasks: Sequence[Task]) -> None:
             continue
         if task.edges_open:
             wait_again(turn, task)
-        elif task.kind in _CONTAINERS and (task.made or task.kind == Kind.SUBFLOW):
+        elif task.kind in CONTAINERS and (task.made or task.kind == Kind.SUBFLOW):
             reopen_container(turn, task)
         elif is_called_again(task):
             revisit(turn, task)
@@ -151,7 +150,7 @@ def go_on_inside(turn: Turn, tasks: Sequence[Task]) -> None:
     and where all is done already the container comes to its end."""
     for row in reversed(tasks):
         task = turn.task(row.id)
-        if row.kind not in _CONTAINERS or row.state not in TASK_ENDED:
+        if row.kind not in CONTAINERS or row.state not in TASK_ENDED:
             continue
         if task.state is not TaskState.RUNNING:
             continue
@@ -160,8 +159,8 @@ def go_on_inside(turn: Turn, tasks: Sequence[Task]) -> None:
             task = turn.task(task.id)
         if task.open or any(visit.scope == task.id for visit in turn.visits):
             continue
-        if task.kind == Kind.SUBFLOW:
-            end_subflow(turn, task)
+        if task.kind in SCOPES:
+            end_scope(turn, task)
         elif task.made == task.total:
             join(turn, task)
         else:

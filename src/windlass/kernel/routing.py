@@ -10,16 +10,22 @@ from typing import Any
 
 import msgspec
 
+from windlass.kernel.asking import about_failure
 from windlass.kernel.conditions import Facts
 from windlass.kernel.ending import end_run
-from windlass.kernel.scopes import cancel_below
-from windlass.kernel.turn import Turn, Visit, container_of
+from windlass.kernel.leases import is_planning
+from windlass.kernel.planning.lower import tasks_of
+from windlass.kernel.planning.settings import settings_of
+from windlass.kernel.schemas import flaw_of
+from windlass.kernel.scopes import cancel_below, drop_holds
+from windlass.kernel.turn import Replan, Turn, Visit, container_of
 from windlass.kernel.values import encode, parse
 from windlass.model.graph import Edge, Graph, Kind, Node, Strategy
 from windlass.model.ids import branch_id, task_id
 from windlass.model.rows import Failure, Json, Task, Variable, read_failure
 from windlass.model.states import RunState, TaskState
 from windlass.model.values import is_object
+from windlass.model.work_answers import kept_answer
 
 
 def succeed(turn: Turn, task: Task, output: Json, action: str) -> None:
@@ -36,14 +42,25 @@ def succeed(turn: Turn, task: Task, output: Json, action: str) -> None:
     close(turn, task)
 
 
-def fail(turn: Turn, task: Task, failure: Failure, output: Json | None = None) -> None:
+def fail(
+    turn: Turn,
+    task: Task,
+    failure: Failure,
+    output: Json | None = None,
+    *,
+    decided: bool = False,
+) -> None:
     """End a task in failure; the run goes on only along an edge that allows for it.
 
-    `output` is what a container had gathered: it is written even though the container failed.
+    `output` is what a container had gathered: it is written even though the container failed. Where
+    a person has `decided` that it fails, nobody is asked again.
     """
     node = turn.node(task)
     if not failure.node:
         failure = msgspec.structs.replace(failure, node=node.path)
+    if asks(turn, task, node) and not decided:
+        about_failure(turn, task, failure)
+        return
     if output is not None:
         write_output(turn, task, node, output)
     if turn.cancelling:
@@ -62,10 +79,35 @@ def fail(turn: Turn, task: Task, failure: Failure, output: Json | None = None) -
         return
     note_position(turn, task)
     edge = failure_edge(turn.graph, node, failure)
-    if node.awaited:
+    if node.planned is not None:
+        fail_planned(turn, task, failure)
+    elif node.awaited:
         close(turn, task)
     elif edge is not None:
         leave(turn, task, [edge])
+        close(turn, task)
+    else:
+        fail_scope(turn, task, failure)
+
+
+def asks(turn: Turn, task: Task, node: Node) -> bool:
+    """Whether it is for a person to say what a failure means."""
+    if node.planned is None or node.planned.on_failure != "ask" or turn.cancelling:
+        return False
+    return task.attempts > 0 and not any(replan.source == task.id for replan in turn.replans)
+
+
+def fail_planned(turn: Turn, task: Task, failure: Failure) -> None:
+    """A task of a plan has failed: what that means for the rest is its policy's to say."""
+    planned = turn.node(task).planned
+    assert planned is not None
+    if any(replan.source == task.id for replan in turn.replans):
+        close(turn, task)
+    elif planned.on_failure == "replan":
+        turn.replans.append(Replan(task.scope, "replan", task.id, failure.message))
+        close(turn, task)
+    elif planned.on_failure == "continue":
+        leave(turn, task, [])
         close(turn, task)
     else:
         fail_scope(turn, task, failure)
@@ -95,6 +137,9 @@ def skip_host(turn: Turn, outermost: Task) -> None:
 
 def is_settled(graph: Graph, task: Task) -> bool:
     """Whether a task ended so that what comes after it knows: a failure only if it was caught."""
+    planned = graph.nodes[task.node].planned
+    if task.state is TaskState.FAILED and planned is not None:
+        return planned.on_failure == "continue"
     if task.state is TaskState.FAILED:
         return failure_edge(graph, graph.nodes[task.node], failure_of(task)) is not None
     return task.state in (TaskState.SUCCEEDED, TaskState.SKIPPED)
@@ -108,7 +153,7 @@ def edges_taken(turn: Turn, task: Task) -> list[Edge]:
         if node.fires_all:
             return fired_edges(turn, task)
         edge = choose_edge(turn.graph, node, task.action, "default")
-    elif task.state is TaskState.FAILED:
+    elif task.state is TaskState.FAILED and node.planned is None:
         edge = failure_edge(turn.graph, node, failure_of(task))
     return [edge] if edge is not None else []
 
@@ -191,7 +236,9 @@ def close(turn: Turn, task: Task) -> None:
         return
     container = container_of(turn, task)
     if container is not None:
-        end_subflow(turn, container)
+        wanted = any(replan.container == container.id for replan in turn.replans)
+        if not is_planning(container) and not wanted:
+            end_scope(turn, container)
     elif turn.cancelling:
         end_run(turn, RunState.CANCELLED)
         turn.drop_timer(task.run_id, "cancel")
@@ -208,6 +255,11 @@ def fail_scope(turn: Turn, task: Task, failure: Failure) -> None:
         end_run(turn, RunState.FAILED, error=failure.json())
         return
     turn.drop_timer(container.id, "timeout")
+    if container.kind == Kind.PLAN:
+        drop_holds(turn, container)
+        container = turn.move(turn.task(container.id), turn.task(container.id).state, queue=None)
+        fail(turn, container, failure)
+        return
     container = turn.task(container.id)
     shared = subflow_output(turn, container)
     if turn.node(container).strategy is Strategy.CONTINUE:
@@ -238,14 +290,43 @@ def text_action(value: Any) -> str:
     return value.replace("\0", "") if isinstance(value, str) else ""
 
 
-def end_subflow(turn: Turn, container: Task) -> None:
+def end_scope(turn: Turn, container: Task) -> None:
+    """Everything in a subflow or a plan has ended, and so does it."""
     turn.drop_timer(container.id, "timeout")
     if turn.cancelling:
         turn.move(container, TaskState.CANCELLED)
         close(turn, container)
+    elif container.kind == Kind.PLAN:
+        end_plan(turn, container)
     else:
         output = subflow_output(turn, container)
         succeed(turn, container, output, subflow_action(turn, container))
+
+
+def end_plan(turn: Turn, container: Task) -> None:
+    """Hand out what a plan came to, if it has the shape that was asked for."""
+    output = plan_output(turn, container)
+    schema = settings_of(container.input).output_schema
+    flaw = flaw_of(output, encode(schema), "output") if schema is not None else ""
+    if flaw:
+        fail(turn, container, Failure("fatal", flaw, code="invalid_output"))
+    else:
+        succeed(turn, container, encode(output), "")
+
+
+def plan_output(turn: Turn, container: Task) -> Any:
+    """The output of the task with the role `final`, else that of every leaf by its alias."""
+    nodes = tasks_of(turn.graph, container.node)
+    final = [node for node in nodes if node.planned is not None and node.planned.role == "final"]
+    leaves = final or [node for node in nodes if not turn.graph.edges.get(node.path)]
+    ids = {node.key: task_id(container.id, node.path, 0) for node in leaves}
+    rows = turn.rows(Task, list(ids.values()))
+    found: dict[str, Any] = {}
+    for alias, key in ids.items():
+        row = rows[key]
+        if row is not None and row.state is TaskState.SUCCEEDED:
+            found[alias] = kept_answer(row.output).structured_output
+    return found.get(final[0].key) if final else found
 
 
 def close_branch(turn: Turn, branch: Task) -> None:

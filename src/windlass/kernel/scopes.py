@@ -2,9 +2,10 @@
 
 from msgspec.structs import replace
 
+from windlass.kernel.checkpoints import checkpoint_of
 from windlass.kernel.leases import is_held
 from windlass.kernel.placement import queue_of
-from windlass.kernel.turn import Turn, checkpoint_of
+from windlass.kernel.turn import Turn
 from windlass.model.graph import Kind
 from windlass.model.ids import attempt_id, called_prefix
 from windlass.model.rows import Attempt, Failure, Task
@@ -68,6 +69,8 @@ def timer_kinds(task: Task) -> tuple[str, ...]:
             return ("retry", "timeout")
         case Kind.TIMER:
             return ("delay", "timeout")
+        case Kind.PLAN:
+            return ("retry",)
         case Kind.PARALLEL | Kind.FOREACH:
             return ("expand",)
         case _:

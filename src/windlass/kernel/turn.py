@@ -19,7 +19,6 @@ from windlass.model.ids import scope_of
 from windlass.model.rows import (
     Attempt,
     BranchResult,
-    Checkpoint,
     Event,
     Json,
     Row,
@@ -72,12 +71,30 @@ def pause_ms(events: int) -> int:
     return next((pause for least, pause in _PAUSES if events > least), 0)
 
 
+def is_active(task: Task) -> bool:
+    """Whether somebody works on a task or is looked for: to do it, to judge it, or to plan it."""
+    if task.kind == Kind.PLAN:
+        return task.state in _ACTIVE and task.queue is not None
+    return task.kind == Kind.CALL and task.state in _ACTIVE
+
+
 class Visit(NamedTuple):
     """A token on its way to a node of a scope; one that did not fire says it will not come."""
 
     scope: str
     path: str
     fired: bool = True
+
+
+class Replan(NamedTuple):
+    """Somebody wants a plan made anew: why, because of which task, and with what to go by."""
+
+    container: str
+    reason: str
+    source: str = ""
+    hint: str = ""
+    plan: Any = None
+    """The plan itself, where whoever wants it brings it along."""
 
 
 class Decision(msgspec.Struct):
@@ -102,6 +119,10 @@ class Turn:
         self.seq = run.seq + 1
         self.visits: list[Visit] = []
         """Nodes this turn still has to go to."""
+        self.replans: list[Replan] = []
+        """Plans this turn still has to have made anew."""
+        self.grown = False
+        """Whether the graph is another one than at the turn's beginning."""
         self.joined: set[str] = set()
         """Tasks that waited for all their edges and may begin now: they have a row already."""
         self.visited = 0
@@ -182,6 +203,14 @@ class Turn:
             if key.startswith(prefix):
                 rows[key] = self.task(cast(Task, row).id)
         return [task for task in rows.values() if task.state not in TASK_ENDED]
+
+    def all_tasks(self) -> list[Task]:
+        """Every task of the run as it stands in this turn, in the order they were made."""
+        stored = self.view.all_tasks(self._base.id)
+        rows = {task.id: self.task(task.id) for task in stored}
+        for key in self._made.get(Task, {}):
+            rows.setdefault(key, self.task(key))
+        return list(rows.values())
 
     def variables(self, scope: str) -> dict[str, Variable]:
         """All shared keys of a scope as they stand in this turn."""
@@ -264,7 +293,7 @@ class Turn:
         if task.id in self.joined:
             return self._begin(task)
         self._made.setdefault(Task, {})[task.id] = task
-        if task.kind == Kind.CALL and task.state in _ACTIVE:
+        if is_active(task):
             self.count_run(active=1)
         if task.idx < 0:
             # Branches of a fan-out are counted and reported by the batch, by whoever makes them.
@@ -276,7 +305,7 @@ class Turn:
         self.joined.discard(task.id)
         check_task(TaskState.PENDING, task.state, reopened=False)
         self.change(task)
-        if task.kind == Kind.CALL and task.state in _ACTIVE:
+        if is_active(task):
             self.count_run(active=1)
         if task.state is not TaskState.PENDING:
             self.note_task(task)
@@ -294,8 +323,8 @@ class Turn:
         self._bound(columns.get("input"))
         self._bound(columns.get("output"))
         new = replace(task, state=state, **columns)
-        if task.kind == Kind.CALL:
-            delta = (state in _ACTIVE) - (task.state in _ACTIVE)
+        if task.kind == Kind.CALL or task.kind == Kind.PLAN:
+            delta = is_active(new) - is_active(task)
             if delta:
                 self.count_run(active=delta)
         failed = (state is TaskState.FAILED) - (task.state is TaskState.FAILED)
@@ -401,20 +430,6 @@ class Turn:
         self._run["updated_at"] = self.now
         self.change(self.run)
         return Decision(self._made, self._changed, self._removed, answer)
-
-
-def open_checkpoint_id(task: Task) -> str:
-    """A task's checkpoint; one more each time the task is reopened, or an attempt of it asks."""
-    return asked_id(task.id, task.attempts) if task.attempts else f"{task.id}!{task.generation}"
-
-
-def asked_id(task_id: str, number: int) -> str:
-    """The checkpoint of a question that the attempt with this number came to."""
-    return f"{task_id}!ask{number}"
-
-
-def checkpoint_of(turn: Turn, task: Task) -> Checkpoint | None:
-    return turn.get(Checkpoint, open_checkpoint_id(task))
 
 
 def container_of(turn: Turn, task: Task) -> Task | None:

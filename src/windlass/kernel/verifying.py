@@ -8,7 +8,7 @@ after it. A verdict that is lost is asked for again: that says nothing about the
 
 from typing import Any
 
-from windlass.kernel.asking import CHOICES, about_claim, close_question
+from windlass.kernel.asking import about_claim, close_question, read_choice
 from windlass.kernel.briefs import verify_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.leases import lease
@@ -17,23 +17,18 @@ from windlass.kernel.requeue import requeue, unreachable_pause_ms
 from windlass.kernel.results import result_action
 from windlass.kernel.retry import pause_ms
 from windlass.kernel.routing import close, fail, succeed
-from windlass.kernel.turn import Turn
+from windlass.kernel.turn import Replan, Turn
 from windlass.kernel.values import encode
 from windlass.model.assignment import Assignment
-from windlass.model.errors import BadRequest
 from windlass.model.graph import Node, OnReject, Verification
 from windlass.model.ids import attempt_id
 from windlass.model.rows import Attempt, Checkpoint, Failure, Json, Task
 from windlass.model.states import AttemptState, Role, TaskState
 from windlass.model.verdicts import Judgement, Verdict, read_verdict
+from windlass.model.work_answers import WorkAnswer, kept_answer
 
 _NOT_JUDGED = frozenset({"lost", "returned", "unreachable", "cancelled"})
 """Failures that say nothing of the verifier's either: the verdict is asked for again."""
-_MEANT = {
-    **{word: word for word in CHOICES},
-    **dict.fromkeys(("true", "approved", "yes"), "accept"),
-    **dict.fromkeys(("false", "rejected", "no"), "fail"),
-}
 _ENDS = {"lost": AttemptState.LOST, "timeout": AttemptState.TIMED_OUT}
 
 
@@ -97,10 +92,14 @@ def judge(turn: Turn, task: Task, attempt: Attempt, output: Json, log: str | Non
         refused = Failure("failed", verdict, code="invalid_verdict")
         no_verdict(turn, task, attempt, refused, log, output)
         return False
+    node = turn.node(task)
+    if verdict.request_replan and node.planned is None:
+        refused = Failure("failed", "nothing here was planned, to be planned anew")
+        no_verdict(turn, task, attempt, refused, log, output)
+        return False
     turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, output=output, log=log)
     turn.note(judged=task.id, verdict=str(verdict.verdict), summary=verdict.summary[:500])
     drop_timeout(turn, task)
-    node = turn.node(task)
     if turn.cancelling:
         turn.move(task, TaskState.CANCELLED, queue=home_queue(turn, node))
         close(turn, task)
@@ -118,7 +117,16 @@ def accept(turn: Turn, task: Task) -> None:
     node = turn.node(task)
     output = claimed(turn, task).output or "null"
     task = turn.move(task, task.state, queue=home_queue(turn, node))
+    if node.planned is not None:
+        want_replan(turn, task, kept_answer(output))
     succeed(turn, task, output, result_action(node, output))
+
+
+def want_replan(turn: Turn, task: Task, answer: WorkAnswer) -> None:
+    """Have the plan around a task made anew, if its answer asks for that."""
+    if answer.request_replan:
+        brought = {"tasks": answer.child_tasks} if answer.child_tasks else None
+        turn.replans.append(Replan(task.scope, "replan", task.id, answer.summary, brought))
 
 
 def reject(turn: Turn, task: Task, node: Node, verdict: Verdict, attempt: Attempt) -> None:
@@ -126,7 +134,10 @@ def reject(turn: Turn, task: Task, node: Node, verdict: Verdict, attempt: Attemp
     rule = rule_of(node)
     text = f"rejected by {attempt.worker_id}: {verdict.summary or 'no reason given'}"
     failure = Failure("rejected", text, code=verdict.failure_class or "rejected")
-    if rule.on_reject is OnReject.ASK:
+    if rule.on_reject is OnReject.REPLAN or verdict.request_replan:
+        turn.replans.append(Replan(task.scope, "rejected", task.id, verdict.summary))
+        fail_task(turn, task, failure)
+    elif rule.on_reject is OnReject.ASK:
         ask(turn, task, verdict)
     elif rule.on_reject is OnReject.RETRY and task.failures < node.retry.retries_max:
         work_again(turn, task, failure)
@@ -141,10 +152,8 @@ def ask(turn: Turn, task: Task, verdict: Verdict) -> None:
 
 def answered(turn: Turn, task: Task, asked: Checkpoint, answer: Any, by: str, note: str) -> None:
     """A person gives the verdict: yes or no, or one of the options by its name."""
-    choice = _MEANT.get(str(answer).lower(), "")
-    if not choice:
-        raise BadRequest(f"answer {', '.join(CHOICES)}, or yes or no")
-    task = close_question(turn, task, asked, encode(answer), by, note)
+    choice = read_choice(asked, answer)
+    task = close_question(turn, task, asked, encode(choice), by, note)
     if choice == "accept":
         accept(turn, task)
     elif choice == "retry":

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from windlass.kernel.entry import may_begin
 from windlass.kernel.fills import task_input
-from windlass.kernel.nodes import call, choice, fanout, subflow, timer, wait
+from windlass.kernel.nodes import call, choice, fanout, plan, subflow, timer, wait
 from windlass.kernel.routing import fail_scope, skip, succeed
 from windlass.kernel.superseded import take_up_again
 from windlass.kernel.turn import Turn, Visit
@@ -33,6 +33,7 @@ VISIT: Mapping[Kind, Callable[[Turn, Task, Node], None]] = {
     Kind.WAIT: wait.visit,
     Kind.APPROVAL: wait.visit,
     Kind.JOIN: join_visit,
+    Kind.PLAN: plan.visit,
 }
 
 

@@ -21,6 +21,13 @@ class Kind(StrEnum):
     WAIT = "wait"
     APPROVAL = "approval"
     JOIN = "join"
+    PLAN = "plan"
+    """A container whose inside is planned while the run goes on."""
+
+
+SCOPES = (Kind.SUBFLOW, Kind.PLAN)
+"""Containers with a graph of their own inside."""
+CONTAINERS = (Kind.PARALLEL, Kind.FOREACH, *SCOPES)
 
 
 class Activation(StrEnum):
@@ -199,6 +206,21 @@ class Affinity(msgspec.Struct, frozen=True):
     ttl_ms: int = 3_600_000
 
 
+class Planned(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a plan says of one of its tasks, beyond what every node has."""
+
+    goal: str
+    digest: str
+    """Stands for its definition and, transitively, what it depends on: the same digest in the next
+    plan keeps the task."""
+    depends_on: tuple[str, ...] = ()
+    role: str = ""
+    on_failure: str = "fail_run"
+    priority: int = 0
+    env: dict[str, Any] | None = None
+    blackboard_scope: str = ""
+
+
 class Node(msgspec.Struct, frozen=True):
     """One node of a graph, with everything the kernel needs to visit it."""
 
@@ -248,6 +270,10 @@ class Node(msgspec.Struct, frozen=True):
     verification: Verification | None = None
     env: str = ""
     affinity: Affinity | None = None
+    planner: dict[str, Ref] | None = None
+    """Of a plan: what its settings are read from; see `PlanSettings`."""
+    planned: Planned | None = None
+    """Of a task of a plan."""
 
     @property
     def key(self) -> str:

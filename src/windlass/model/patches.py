@@ -25,6 +25,10 @@ class Patch(msgspec.Struct, frozen=True, omit_defaults=True):
     """Paths of nodes whose results no longer stand, though nothing about them changes."""
     reason: str = ""
     author: str = ""
+    scope: str = ""
+    """Of a plan: the path of its node."""
+    plan: Json | None = None
+    """The plan as it was accepted, in its author's words."""
 
     def json(self) -> Json:
         return msgspec.json.encode(self).decode()

@@ -96,7 +96,7 @@ class Played:
 
     def _attempt(self, task_id: str) -> str:
         task = self.task(task_id)
-        if task.state is TaskState.QUEUED:
+        if task.claimable:
             return self.claim(task_id).attempt_id
         return attempt_id(task.id, task.attempts)
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from windlass.kernel import verifying
-from windlass.kernel.briefs import feedback_of
+from windlass.kernel.briefs import feedback_of, work_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.leases import lease
 from windlass.kernel.placement import claimed, place, queue_of, released
@@ -32,8 +32,11 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
         failure = Failure("fatal", str(conflict), code="E.RESOURCE.CONFLICT")
         fail(turn, turn.make_task(task), failure)
         return
+    priority = task.priority + (node.planned.priority if node.planned is not None else 0)
     turn.make_task(
-        msgspec.structs.replace(task, state=TaskState.QUEUED, queue=queue, ready_at=turn.now)
+        msgspec.structs.replace(
+            task, state=TaskState.QUEUED, queue=queue, ready_at=turn.now, priority=priority
+        )
     )
 
 
@@ -53,8 +56,8 @@ def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
         node=task.node,
         number=number,
         queue=attempt.queue,
-        input=task.input or "null",
-        params=params_text(turn, task.node),
+        input=task.input or "null" if node.planned is None else work_brief(turn, task, node),
+        params=params_text(turn, task.node) if node.planned is None else "{}",
         lease_until=attempt.lease_until,
         claimed_at=turn.now,
         timeout_ms=node.timeout_ms,
@@ -196,6 +199,7 @@ def subflow_retries(turn: Turn, task: Task) -> bool:
 
 
 def retry_due(turn: Turn, task: Task) -> None:
+    """The pause is over: a task waits for whoever does, judges or plans it again."""
     if task.state is TaskState.VERIFYING:
         verifying.wait_for_verdict(turn, task)
         return

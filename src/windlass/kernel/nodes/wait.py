@@ -8,10 +8,11 @@ from typing import Any
 
 import msgspec
 
+from windlass.kernel.checkpoints import open_checkpoint_id
 from windlass.kernel.nodes.timer import duration_ms
 from windlass.kernel.routing import fail, succeed, text_action
 from windlass.kernel.scopes import close_checkpoint
-from windlass.kernel.turn import Turn, open_checkpoint_id
+from windlass.kernel.turn import Turn
 from windlass.kernel.values import Reader, encode
 from windlass.model.graph import Kind, Node, Root, Strategy
 from windlass.model.rows import Checkpoint, Failure, Json, Task

@@ -1,0 +1,285 @@
+"""Plan nodes: containers whose inside comes from planning attempts.
+
+A plan's task waits in its planner's queue (`queued`), is planned (`running`, with that queue), and
+is then a container without a queue, until its tasks have ended or somebody wants it planned anew.
+Tasks that run go on while their plan is made anew.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from windlass.kernel.briefs import plan_brief
+from windlass.kernel.events import Claim
+from windlass.kernel.grow import patch_graph
+from windlass.kernel.leases import is_held, is_planning, lease
+from windlass.kernel.placement import queue_of
+from windlass.kernel.planning.lower import patch_of, tasks_of
+from windlass.kernel.planning.settings import PlanSettings, read_settings, settings_of
+from windlass.kernel.requeue import unreachable_pause_ms
+from windlass.kernel.routing import close, end_scope, fail
+from windlass.kernel.scopes import cancel_below, fence_attempt
+from windlass.kernel.turn import Replan, Turn
+from windlass.kernel.values import Reader, encode, parse
+from windlass.model.assignment import Assignment
+from windlass.model.errors import DefinitionError, Problem
+from windlass.model.graph import Node
+from windlass.model.ids import task_id
+from windlass.model.plans import Plan, read_plan
+from windlass.model.rows import Attempt, Failure, Json, Task, Variable
+from windlass.model.states import AttemptState, Role, TaskState
+
+_TRIES = 3
+"""Planners that fail, or hand in what is no plan, one after the other."""
+_PROBLEMS_TOLD = 50
+_WANTED = "replan"
+"""The key, in the plan's own scope, of why it is planned anew."""
+_AGAIN = "replan_again"
+"""The same for what came up while a planner was at it."""
+_NO_OUTCOME = frozenset({"lost", "unreachable", "cancelled", "returned"})
+
+
+def visit(turn: Turn, task: Task, node: Node) -> None:
+    """Begin a plan: with the one that is given, or by asking for one."""
+    assert node.planner is not None
+    reader = Reader(turn, task.scope, node.path, task.input)
+    settings = read_settings({name: reader.value(ref) for name, ref in node.planner.items()})
+    if isinstance(settings, str):
+        fail(turn, turn.make_task(task), Failure("fatal", settings, code="invalid_plan"))
+        return
+    began = replace(task, input=encode(settings), started_at=turn.now)
+    given = settings.first_plan
+    if given is None:
+        queue = queue_of(turn, settings.planner)
+        turn.make_task(replace(began, state=TaskState.QUEUED, queue=queue, ready_at=turn.now))
+        return
+    container = turn.make_task(replace(began, state=TaskState.RUNNING))
+    problems = put(turn, container, settings, given, reason="start", author="")
+    if problems:
+        fail(turn, turn.task(container.id), refused(problems))
+
+
+def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
+    """Lease the planning; the task keeps its queue while a planner has it."""
+    settings = settings_of(task.input)
+    number = task.attempts + 1
+    turn.move(task, TaskState.RUNNING, attempts=number)
+    attempt = lease(turn, task, by, Role.PLAN)
+    return Assignment(
+        attempt_id=attempt.id,
+        run_id=task.run_id,
+        task_id=task.id,
+        node=task.node,
+        number=number,
+        queue=attempt.queue,
+        input=plan_brief(turn, task, settings, wanted(turn, task)),
+        params="{}",
+        lease_until=attempt.lease_until,
+        claimed_at=turn.now,
+        seq=turn.seq,
+        target=settings.planner,
+        worker_id=by.worker_id,
+        worker_url=by.worker_url,
+        role=Role.PLAN,
+    )
+
+
+def planned(turn: Turn, task: Task, attempt: Attempt, output: Json, log: str | None) -> bool:
+    """Take a planner's answer; false if it is no plan, which the next planner is told."""
+    settings = settings_of(task.input)
+    why = wanted(turn, task)
+    again = turn.get(Variable, (task.id, _AGAIN))
+    if not turn.cancelling:
+        given: Any = parse(output)
+        reason = str(why.get("reason", "start"))
+        problems = put(turn, task, settings, given, reason=reason, author=attempt.worker_id)
+        if problems:
+            kept = replace(attempt, output=output)
+            not_planned(turn, turn.task(task.id), kept, refused(problems), log)
+            return False
+    turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, output=output, log=log)
+    turn.remove(Variable, (task.id, _WANTED))
+    task = stop_planning(turn, turn.task(task.id), failures=0, moves=0, error=None)
+    if again is not None and not turn.cancelling:
+        turn.remove(Variable, (task.id, _AGAIN))
+        ask(turn, task, again.value)
+    else:
+        end_if_over(turn, task)
+    return True
+
+
+def stop_planning(turn: Turn, task: Task, **columns: Any) -> Task:
+    return turn.move(task, TaskState.RUNNING, queue=None, ready_at=None, due_at=None, **columns)
+
+
+def end_if_over(turn: Turn, task: Task) -> None:
+    """A plan whose tasks have all ended meanwhile comes to its end."""
+    pending = any(visit.scope == task.id for visit in turn.visits)
+    if not turn.task(task.id).open and not pending:
+        end_scope(turn, turn.task(task.id))
+
+
+def not_planned(
+    turn: Turn, task: Task, attempt: Attempt, failure: Failure, log: str | None = None
+) -> None:
+    """A planning attempt ended without a plan: ask again, within bounds."""
+    ends = {"lost": AttemptState.LOST, "timeout": AttemptState.TIMED_OUT}
+    state = ends.get(failure.kind, AttemptState.FAILED)
+    if failure.kind in ("cancelled", "returned"):
+        state = AttemptState.CANCELLED
+    turn.move_attempt(attempt, state=state, error=failure.json(), log=log, output=attempt.output)
+    if turn.cancelling:
+        end_if_over(turn, stop_planning(turn, task))
+        return
+    lost = failure.kind in _NO_OUTCOME
+    failures = task.failures + (not lost)
+    moves = task.moves + (lost and failure.kind != "returned")
+    if failure.kind == "fatal" or failures >= _TRIES or moves > turn.limits.moves_max:
+        give_up(turn, task, failure)
+        return
+    columns: dict[str, Any] = {"failures": failures, "moves": moves, "avoid": attempt.worker_id}
+    pause = failure.retry_after_ms or (unreachable_pause_ms(moves) if lost else 0)
+    if pause:
+        due_at = turn.now + pause
+        turn.move(task, TaskState.WAITING, due_at=due_at, **columns)
+        turn.set_timer(task.id, "retry", due_at)
+    else:
+        turn.move(task, TaskState.QUEUED, ready_at=turn.now, **columns)
+
+
+def give_up(turn: Turn, task: Task, failure: Failure) -> None:
+    """No planner comes up with a plan: the plan fails, and what runs in it ends."""
+    cancel_below(turn, task.id)
+    task = turn.move(turn.task(task.id), turn.task(task.id).state, queue=None)
+    fail(turn, task, failure)
+
+
+def refused(problems: list[Problem]) -> Failure:
+    told = "; ".join(str(problem) for problem in problems[:_PROBLEMS_TOLD])
+    more = f"; and {len(problems) - _PROBLEMS_TOLD} more" if len(problems) > _PROBLEMS_TOLD else ""
+    return Failure("failed", f"the plan is refused: {told}{more}", code="invalid_plan")
+
+
+def put(
+    turn: Turn, task: Task, settings: PlanSettings, given: Any, *, reason: str, author: str
+) -> list[Problem]:
+    """Put a plan into force: the graph grows, tasks that stand are kept. Returns what is wrong with
+    it instead, and changes nothing then."""
+    plan = read_plan(given, settings.limits)
+    if not isinstance(plan, Plan):
+        return plan
+    beyond = too_many(turn, task, settings, plan)
+    if beyond:
+        return beyond
+    before = tasks_of(turn.graph, task.node)
+    rows = turn.rows(Task, [task_id(task.id, node.path, 0) for node in before])
+    over = (TaskState.FAILED, TaskState.CANCELLED)
+    undone = {
+        node.key
+        for node, row in zip(before, rows.values(), strict=True)
+        if row is not None and row.state in over
+    }
+    patch = patch_of(
+        turn.graph,
+        task.node,
+        plan,
+        settings,
+        undone,
+        reason=reason,
+        author=author,
+        text=msgspec.json.encode(given).decode(),
+    )
+    if not (patch.nodes or patch.drop or patch.redo):
+        return []  # It says what stands already.
+    try:
+        patch_graph(turn, patch, within=task.id)
+    except DefinitionError as error:
+        return list(error.problems)
+    return []
+
+
+def too_many(turn: Turn, task: Task, settings: PlanSettings, plan: Plan) -> list[Problem]:
+    """Bounds of the run that only show with its record."""
+    limits = settings.limits
+    found: list[Problem] = []
+    tasks = len(turn.graph.nodes) + len(plan.tasks)
+    if tasks > limits.run_tasks:
+        found.append(Problem("tasks", f"{tasks:,} in the run, at most {limits.run_tasks:,}"))
+    depth = task.node.count("/") + 1
+    if depth > limits.depth:
+        found.append(Problem("plan", f"{depth} plans within each other, at most {limits.depth}"))
+    return found
+
+
+# Planning anew
+
+
+def wanted(turn: Turn, task: Task) -> dict[str, Any]:
+    """Why a plan is being made anew; empty for the first."""
+    row = turn.get(Variable, (task.id, _WANTED))
+    found: dict[str, Any] = {} if row is None else parse(row.value)
+    return found
+
+
+def replan_all(turn: Turn) -> None:
+    """Have every plan made anew that something in this turn asked for."""
+    while turn.replans:
+        replan(turn, turn.replans.pop(0))
+
+
+def replan(turn: Turn, why: Replan) -> None:
+    task = turn.task(why.container)
+    if turn.cancelling or task.state not in (
+        TaskState.RUNNING,
+        TaskState.QUEUED,
+        TaskState.WAITING,
+    ):
+        return
+    settings = settings_of(task.input)
+    if turn.run.graph_rev > settings.limits.replans:
+        most = settings.limits.replans
+        text = f"planned {turn.run.graph_rev} times, and may be planned anew {most} times"
+        give_up(turn, stopped(turn, task), Failure("fatal", text, code="replan_limit"))
+        return
+    if why.plan is not None:
+        problems = put(turn, task, settings, why.plan, reason=why.reason, author=why.source)
+        if problems:
+            give_up(turn, stopped(turn, turn.task(task.id)), refused(problems))
+        elif not is_planning(turn.task(task.id)):
+            end_if_over(turn, turn.task(task.id))
+        return
+    told = encode({"reason": why.reason, "source_task_id": why.source, "hint": why.hint})
+    if is_held(task):
+        turn.set_variable(task.id, _AGAIN, told)
+    elif is_planning(task):
+        turn.set_variable(task.id, _WANTED, told)
+    else:
+        ask(turn, task, told)
+
+
+def ask(turn: Turn, task: Task, told: Json) -> None:
+    """Put a plan's task back into its planner's queue."""
+    turn.set_variable(task.id, _WANTED, told)
+    queue = queue_of(turn, settings_of(task.input).planner)
+    turn.move(task, TaskState.QUEUED, queue=queue, ready_at=turn.now)
+
+
+def stopped(turn: Turn, task: Task) -> Task:
+    """The task with nobody planning it any more."""
+    if is_held(task):
+        fence_attempt(turn, task)
+    turn.drop_timer(task.id, "retry")
+    return turn.task(task.id)
+
+
+def cancel(turn: Turn, task: Task) -> bool:
+    """Cancel a plan's own waiting; true if a planner has it and is to be asked to stop."""
+    if is_held(task):
+        return True
+    if is_planning(task):
+        turn.drop_timer(task.id, "retry")
+        task = turn.move(task, TaskState.RUNNING, queue=None, due_at=None)
+    if not task.open:
+        close(turn, turn.move(task, TaskState.CANCELLED))
+    return False

@@ -1,0 +1,73 @@
+"""Runs of plans for tests of the kernel: a plan is given, and the test is planner and worker."""
+
+import json
+from typing import Any
+
+from windlass.dialects.plan import compile_plan
+from windlass.kernel.events import AttemptSucceeded
+from windlass.model.assignment import Assignment
+from windlass.model.rows import Attempt, Checkpoint, Task
+from windlass.model.states import TaskState
+from windlass.testing.played import Played
+
+
+def task(alias: str, *needs: str, **more: Any) -> dict[str, Any]:
+    return {"alias": alias, "goal": f"do {alias}", "depends_on": list(needs), **more}
+
+
+def played(**params: Any) -> Played:
+    return Played(compile_plan({}), {"goal": "make it so", **params})
+
+
+def planned(*tasks: dict[str, Any], **params: Any) -> Played:
+    return played(plan={"tasks": list(tasks)}, worker_profile="hand", **params)
+
+
+def of(run: Played, alias: str) -> Task:
+    return run.one(f"plan/{alias}")
+
+
+def claim(run: Played, alias: str = "") -> Assignment:
+    return run.claim((of(run, alias) if alias else run.one("plan")).id)
+
+
+def say(run: Played, assignment: Assignment, output: Any) -> str:
+    answer: str = run.send(AttemptSucceeded(assignment.attempt_id, json.dumps(output)))
+    return answer
+
+
+def do(run: Played, alias: str, output: Any = None) -> None:
+    say(run, claim(run, alias), {"of": alias} if output is None else output)
+
+
+def open_states(run: Played) -> dict[str, str]:
+    prefix = "plan/"
+    return {
+        t.node.removeprefix(prefix): str(t.state)
+        for t in run.tasks()
+        if t.node.startswith(prefix) and t.state is not TaskState.SUPERSEDED
+    }
+
+
+def question(run: Played) -> Checkpoint:
+    rows = [row for row in run.tables[Checkpoint].values() if isinstance(row, Checkpoint)]
+    return next(row for row in rows if row.state == "open")
+
+
+def held(run: Played, alias: str = "") -> Assignment:
+    """The assignment of what is running, as its holder has it."""
+    row = of(run, alias) if alias else run.one("plan")
+    attempt = run.tables[Attempt][f"{row.id}@{row.attempts}"]
+    assert isinstance(attempt, Attempt)
+    return Assignment(
+        attempt_id=attempt.id,
+        run_id=row.run_id,
+        task_id=row.id,
+        node=row.node,
+        number=attempt.number,
+        queue=attempt.queue,
+        input="null",
+        params="{}",
+        lease_until=attempt.lease_until,
+        claimed_at=attempt.claimed_at,
+    )

@@ -1,0 +1,101 @@
+"""Plans that are made anew while the run goes on, and what that keeps."""
+
+import json
+
+import pytest
+
+from tests.plans import claim, do, held, of, open_states, planned, say, task
+from windlass.model.errors import StaleLease
+from windlass.model.states import RunState
+
+
+def test_a_result_may_bring_the_next_plan_along() -> None:
+    run = planned(task("a"), task("b", "a"))
+    more = [task("a"), task("b", "a"), task("c", "a")]
+    do(run, "a", {"status": "completed", "request_replan": True, "child_tasks": more})
+    assert open_states(run) == {"a": "succeeded", "b": "queued", "c": "queued"}
+    assert run.row().graph_rev == 2
+
+
+def test_a_replan_redoes_only_what_changed_and_what_stands_on_it() -> None:
+    run = planned(task("a"), task("b", "a"), task("c", "b"), task("d", "a"))
+    do(run, "a", 1)
+    held = claim(run, "d")
+    do(run, "b", {"status": "completed", "summary": "hm", "request_replan": True})
+    assert run.one("plan").state == "queued"
+    asked = claim(run)
+    brief = json.loads(asked.input)
+    assert brief["reason"] == "replan"
+    assert brief["source_task_id"] == of(run, "b").id
+    assert {item["alias"]: item["status"] for item in brief["current"]} == {
+        "a": "completed",
+        "b": "completed",
+        "c": "queued",
+        "d": "running",
+    }
+    new = [task("a"), {**task("b", "a"), "goal": "do b well"}, task("c", "b"), task("d", "a")]
+    say(run, asked, {"tasks": new})
+    assert open_states(run) == {"a": "succeeded", "b": "queued", "d": "running"}
+    say(run, held, {"kept": True})
+    assert of(run, "d").state == "succeeded", "what runs goes on while its plan is made anew"
+    do(run, "b", 1)
+    do(run, "c", 1)
+    assert run.state() is RunState.SUCCEEDED
+
+
+def test_what_is_dropped_is_fenced() -> None:
+    run = planned(task("a"), task("b"))
+    held = claim(run, "b")
+    do(run, "a", {"status": "completed", "request_replan": True, "child_tasks": [task("a")]})
+    with pytest.raises(StaleLease):
+        say(run, held, 1)
+    assert run.state() is RunState.SUCCEEDED
+
+
+def test_a_failure_may_have_the_plan_made_anew() -> None:
+    run = planned(task("a", on_failure="replan"), task("b", "a"))
+    run.fail(of(run, "a").id)
+    assert (run.one("plan").state, run.state()) == ("queued", RunState.RUNNING)
+    asked = claim(run)
+    assert json.loads(asked.input)["hint"] == "boom"
+    say(run, asked, {"tasks": [task("a", on_failure="replan"), task("b", "a")]})
+    assert of(run, "a").state == "queued", "the same definition, but it had failed: once more"
+    do(run, "a", 1)
+    do(run, "b", 1)
+    assert run.state() is RunState.SUCCEEDED
+
+
+def test_a_rejected_claim_may_have_the_plan_made_anew() -> None:
+    policy = {"verifier_profile": "judge", "on_reject": "replan"}
+    run = planned(task("a", verification_policy=policy))
+    do(run, "a", 1)
+    do(run, "a", {"verdict": "rejected", "summary": "wrong way"})
+    asked = claim(run)
+    assert json.loads(asked.input)["reason"] == "rejected"
+    say(run, asked, {"tasks": [task("z")]})
+    assert open_states(run) == {"z": "queued"}
+
+
+def test_what_comes_up_while_a_planner_is_at_it_is_planned_for_after_that() -> None:
+    run = planned(task("a"), task("b"))
+    wants = {"status": "completed", "request_replan": True}
+    do(run, "a", {**wants, "summary": "first"})
+    asked = claim(run)
+    do(run, "b", {**wants, "summary": "second"})
+    say(run, asked, {"tasks": [task("a"), task("b"), task("c")]})
+    assert run.one("plan").state == "queued"
+    assert json.loads(claim(run).input)["hint"] == "second"
+    say(run, held(run), {"tasks": [task("a"), task("b"), task("c")]})
+    do(run, "c", 1)
+    assert run.state() is RunState.SUCCEEDED
+
+
+def test_replans_are_bounded() -> None:
+    run = planned(task("a0"), limits={"replans": 2})
+    for number in range(3):
+        alias = f"a{number}"
+        new = [task(f"a{number + 1}")]
+        do(run, alias, {"status": "completed", "request_replan": True, "child_tasks": new})
+    assert run.state() is RunState.FAILED
+    assert "may be planned anew 2 times" in str(run.row().error)
+    assert run.row().graph_rev == 3
