@@ -7,7 +7,8 @@ import msgspec
 from windlass.engine.engine import Engine
 from windlass.engine.flows import POCKETFLOW
 from windlass.engine.workers import live_workers, serves
-from windlass.kernel.leases import is_held
+from windlass.kernel.leases import is_held, is_planning
+from windlass.model.graph import CONTAINERS, Kind
 from windlass.model.ids import attempt_id
 from windlass.model.queues import owner_of, service_of, transport_of
 from windlass.model.rows import Attempt, Run, Task, read_failure
@@ -38,7 +39,7 @@ async def why(engine: Engine, run: Run) -> Why:
         return Why(f"this program cannot read the run's definition: {broken}")
     async with engine.store.session() as session:
         tasks = [task for task in await session.open_tasks([run.id]) if not task.total]
-        tasks = [task for task in tasks if task.kind not in ("subflow", "parallel", "foreach")]
+        tasks = [task for task in tasks if task.kind not in CONTAINERS or is_planning(task)]
         tasks.sort(key=lambda task: (_ORDER.index(task.state), task.id))
         shown = tasks[:_TASKS_MAX]
         held = [attempt_id(t.id, t.attempts) for t in shown if is_held(t)]
@@ -63,6 +64,9 @@ _ORDER: Sequence[TaskState] = (
 )
 
 
+_DOES = {Role.WORK: "runs on", Role.VERIFY: "is verified by", Role.PLAN: "is planned by"}
+
+
 def ended_line(run: Run) -> str:
     failure = read_failure(run.error)
     if run.state is RunState.FAILED and failure is not None:
@@ -84,8 +88,10 @@ async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
                 f"lease for {left:.0f} s more" if left > 0 else "lease expired, being taken back"
             )
             stop = ", asked to stop" if attempt.cancel_at is not None else ""
-            does = "is verified by" if attempt.role is Role.VERIFY else "runs on"
+            does = _DOES[attempt.role]
             return f"{name} {does} {attempt.worker_id} (attempt {attempt.number}, {lease}{stop})"
+        case TaskState.QUEUED if task.kind == Kind.PLAN:
+            return f"{name} waits for its planner{await queue_line(engine, task)}"
         case TaskState.QUEUED:
             return f"{name} is queued{await queue_line(engine, task)}"
         case TaskState.VERIFYING if task.queue is None:

@@ -103,12 +103,24 @@ class VersionView(Wire, frozen=True, kw_only=True):
 
 
 class StartBody(Wire, frozen=True, kw_only=True):
-    flow: str
+    """What to run: a `flow` by its name or, with the dialect `plan`, a `goal`."""
+
+    flow: str = ""
     version: Annotated[int, Meta(ge=0, le=2**31)] = 0
     params: dict[str, Raw] = {}
     tags: dict[str, str] = {}
     priority: Annotated[int, Meta(ge=-1_000_000, le=1_000_000)] = 0
     request_id: str = ""
+    dialect: str = ""
+    goal: str = ""
+    input: Any = None
+    plan: dict[str, Any] | None = None
+    """A plan to begin with; without it a planner is asked."""
+    planner_profile: str | None = None
+    worker_profile: str | None = None
+    output_schema: dict[str, Any] | None = None
+    on_failure: str | None = None
+    limits: dict[str, Any] | None = None
 
 
 class StartedView(Wire, frozen=True, kw_only=True):
@@ -130,6 +142,9 @@ class RunView(Wire, frozen=True, kw_only=True):
     state: str
     params: Raw
     shared: dict[str, Raw] | None
+    output: Raw | None
+    """What a plan came to; other runs keep theirs in `shared`."""
+    dialect: str
     error: Raw | None
     node: str
     action: str

@@ -2074,6 +2074,7 @@ export interface components {
         RunView: {
             action: string;
             createdAt: number;
+            dialect: string;
             error: unknown | null;
             failures: number;
             finishedAt: number | null;
@@ -2083,6 +2084,7 @@ export interface components {
             id: string;
             node: string;
             open: number;
+            output: unknown | null;
             params: unknown;
             priority: number;
             requestId: string;
@@ -2120,13 +2122,33 @@ export interface components {
             key: string;
             value: unknown;
         };
-        /** StartBody */
+        /**
+         * StartBody
+         * @description What to run: a `flow` by its name or, with the dialect `plan`, a `goal`.
+         */
         StartBody: {
+            /** @default  */
+            dialect: string;
+            /** @default  */
             flow: string;
+            /** @default  */
+            goal: string;
+            /** @default null */
+            input: unknown;
+            /** @default null */
+            limits: Record<string, never> | null;
+            /** @default null */
+            onFailure: string | null;
+            /** @default null */
+            outputSchema: Record<string, never> | null;
             /** @default {} */
             params: {
                 [key: string]: unknown;
             };
+            /** @default null */
+            plan: Record<string, never> | null;
+            /** @default null */
+            plannerProfile: string | null;
             /** @default 0 */
             priority: number;
             /** @default  */
@@ -2137,6 +2159,8 @@ export interface components {
             };
             /** @default 0 */
             version: number;
+            /** @default null */
+            workerProfile: string | null;
         };
         /** StartedView */
         StartedView: {

@@ -5,7 +5,7 @@ for any goal.
 """
 
 from windlass.dialects.fields import Fields, Problems
-from windlass.model.graph import Activation, Graph, Kind, Node, Ref, Root
+from windlass.model.graph import Activation, Graph, Kind, Node, Output, Ref, Root
 from windlass.model.plans import OnFailure
 
 ROOT = "plan"
@@ -36,7 +36,13 @@ def compile_plan(definition: object) -> Graph:
         fields.mapping(name)
     problems.raise_if_any()
     settings = {name: _source(fields, name) for name in sorted(_FIELDS)}
-    node = Node(path=ROOT, kind=Kind.PLAN, activation=Activation.ALL, planner=settings)
+    node = Node(
+        path=ROOT,
+        kind=Kind.PLAN,
+        activation=Activation.ALL,
+        planner=settings,
+        output=Output(key="output"),
+    )
     return Graph({"": (ROOT,)}, {ROOT: node}, joins={ROOT: 1}, fails_run=True)
 
 

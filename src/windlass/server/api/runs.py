@@ -4,7 +4,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from windlass.engine import flows, runs
+from windlass.engine import flows, plans, runs
 from windlass.engine.deleting import delete_run
 from windlass.engine.engine import Engine
 from windlass.engine.filters import run_conditions
@@ -62,6 +62,10 @@ async def start(request: Request) -> Response:
         raise BadRequest(
             'the tag "definitionHash" is kept for runs that bring their workflow along'
         )
+    if body.dialect == "plan":
+        return await start_plan(request, body)
+    if body.dialect or not body.flow:
+        raise BadRequest('name a flow to run, or give {"dialect": "plan", "goal": …}')
     target = await flows.find_target(engine, body.flow, body.version)
     if not body.version:
         target = await up_to_date(engine, target)
@@ -73,6 +77,28 @@ async def start(request: Request) -> Response:
         tags=msgspec.json.encode(body.tags).decode(),
         priority=body.priority,
         request=msgspec.json.encode(body, order="sorted").decode(),
+    )
+    return started_view(started, target)
+
+
+async def start_plan(request: Request, body: StartBody) -> Response:
+    """Start a run for a goal."""
+    settings = {
+        "goal": body.goal,
+        "input": body.input,
+        "plan": body.plan,
+        "planner_profile": body.planner_profile,
+        "worker_profile": body.worker_profile,
+        "output_schema": body.output_schema,
+        "on_failure": body.on_failure,
+        "limits": body.limits,
+    }
+    started, target = await plans.start(
+        engine_of(request),
+        {name: value for name, value in settings.items() if value is not None},
+        key=request.headers.get("idempotency-key") or body.request_id,
+        tags=msgspec.json.encode(body.tags).decode(),
+        priority=body.priority,
     )
     return started_view(started, target)
 
@@ -141,6 +167,8 @@ def run_view(
         state=str(run.state),
         params=msgspec.Raw(run.params.encode()),
         shared=shared,
+        output=shared.get("output") if shared and run.dialect == "plan" else None,
+        dialect=run.dialect,
         error=raw(run.error),
         node=run.node,
         action=run.action,

@@ -1,0 +1,69 @@
+"""Plans: runs whose graph is planned while they go on."""
+
+from typing import Any
+from uuid import UUID, uuid5
+
+import msgspec
+
+from windlass.engine import runs
+from windlass.engine.engine import Engine
+from windlass.engine.flows import Target, target_of
+from windlass.kernel.planning.settings import PlanSettings, read_settings
+from windlass.model.errors import BadRequest, DefinitionError
+from windlass.model.plans import Plan, read_plan
+from windlass.model.rows import Flow, Json, Version
+from windlass.model.tenants import own_name
+
+NAME = "plan"
+"""The flow that runs of plans are runs of, in each tenant."""
+_IDS = UUID("8f0c1c7e-6a52-4b53-9d51-2f7f0b0b6d11")
+
+
+async def start(
+    engine: Engine,
+    settings: dict[str, Any],
+    *,
+    key: str = "",
+    tags: Json = "{}",
+    priority: int = 0,
+) -> tuple[runs.Started, Target]:
+    """Begin a run for a goal; a plan that comes with it is checked first."""
+    check(settings)
+    target = await plan_target(engine)
+    text = msgspec.json.encode(settings, order="sorted").decode()
+    started = await runs.start_run(engine, target, text, key=key, tags=tags, priority=priority)
+    return started, target
+
+
+def check(settings: dict[str, Any]) -> PlanSettings:
+    """The settings of a plan, or an error that says all that is wrong."""
+    read = read_settings(settings)
+    if isinstance(read, str):
+        raise BadRequest(read)
+    if read.plan is not None:
+        plan = read_plan(read.plan, read.limits)
+        if not isinstance(plan, Plan):
+            raise DefinitionError(plan)
+    return read
+
+
+async def plan_target(engine: Engine) -> Target:
+    """The version that leaves everything to a run's parameters, made when it is first needed."""
+    flow_id = str(uuid5(_IDS, own_name(engine.home, NAME)))
+    version_id = str(uuid5(_IDS, own_name(engine.home, f"{NAME}:1")))
+    now = engine.store.now()
+    flow = Flow(
+        id=flow_id,
+        name=NAME,
+        description="Plans for goals: planned, worked on, verified, planned anew",
+        created_at=now,
+        tenant=engine.home,
+    )
+    version = Version(
+        id=version_id, flow_id=flow_id, number=1, dialect="plan", source="{}", created_at=now
+    )
+    async with engine.store.session() as session:
+        found = await session.rows(Version, [version_id])
+    if not found:
+        await engine.write(flow, version)
+    return target_of(flow, version)
