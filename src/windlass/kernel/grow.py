@@ -46,10 +46,7 @@ def patch_graph(turn: Turn, patch: Patch, within: str = "") -> int:
     found = problems_of(turn.graph, patch, turn.limits, run.graph_rev)
     if found:
         raise DefinitionError(found)
-    tasks = turn.all_tasks()
-    if within:
-        inside = f"{within}~"
-        tasks = [task for task in tasks if task.id == within or task.id.startswith(inside)]
+    tasks = tasks_within(turn, within) if within else turn.all_tasks()
     check_open(tasks, patch)
     dropped = no_longer_standing(turn.graph, tasks, patch)
     for row in dropped:
@@ -71,6 +68,12 @@ def patch_graph(turn: Turn, patch: Patch, within: str = "") -> int:
     if not within:
         end_what_is_over(turn, tasks)
     return revision
+
+
+def tasks_within(turn: Turn, container: str) -> list[Task]:
+    """A container's task and all that is in it, in the order they were made."""
+    inside = f"{container}~"
+    return [t for t in turn.all_tasks() if t.id == container or t.id.startswith(inside)]
 
 
 def check_open(tasks: Sequence[Task], patch: Patch) -> None:

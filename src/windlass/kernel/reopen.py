@@ -22,10 +22,11 @@ from windlass.kernel.redo import (
 )
 from windlass.kernel.routing import end_scope, is_settled, join, release_next
 from windlass.kernel.superseded import mark_superseded
-from windlass.kernel.turn import Turn, Visit
+from windlass.kernel.turn import WANTED, Replan, Turn, Visit
+from windlass.kernel.values import parse
 from windlass.model.errors import Conflict
 from windlass.model.graph import CONTAINERS, SCOPES, Graph, Kind
-from windlass.model.rows import Run, Task
+from windlass.model.rows import Run, Task, Variable
 from windlass.model.states import RUN_ENDED, TASK_ENDED, RunState, TaskState
 
 _UNDONE = (TaskState.FAILED, TaskState.CANCELLED)
@@ -106,6 +107,7 @@ def open_again(turn: Turn, tasks: Sequence[Task]) -> None:
             wait_again(turn, task)
         elif task.kind in CONTAINERS and (task.made or task.kind == Kind.SUBFLOW):
             reopen_container(turn, task)
+            plan_again(turn, task)
         elif is_called_again(task):
             revisit(turn, task)
         elif task.kind == Kind.CALL or task.kind in _FAN_OUTS:
@@ -113,6 +115,14 @@ def open_again(turn: Turn, tasks: Sequence[Task]) -> None:
         else:
             mark_superseded(turn, task)
             begin_again(turn, task)
+
+
+def plan_again(turn: Turn, task: Task) -> None:
+    """What a plan was to be made anew for still stands."""
+    row = turn.get(Variable, (task.id, WANTED)) if task.kind == Kind.PLAN else None
+    if row is not None:
+        why = parse(row.value)
+        turn.replans.append(Replan(task.id, why["reason"], why["source_task_id"], why["hint"]))
 
 
 def is_wanted(turn: Turn, task: Task) -> bool:
@@ -160,7 +170,8 @@ def go_on_inside(turn: Turn, tasks: Sequence[Task]) -> None:
         if task.open or any(visit.scope == task.id for visit in turn.visits):
             continue
         if task.kind in SCOPES:
-            end_scope(turn, task)
+            if not any(replan.container == task.id for replan in turn.replans):
+                end_scope(turn, task)
         elif task.made == task.total:
             join(turn, task)
         else:

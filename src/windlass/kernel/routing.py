@@ -139,7 +139,7 @@ def is_settled(graph: Graph, task: Task) -> bool:
     """Whether a task ended so that what comes after it knows: a failure only if it was caught."""
     planned = graph.nodes[task.node].planned
     if task.state is TaskState.FAILED and planned is not None:
-        return planned.on_failure == "continue"
+        return planned.on_failure == "continue" or task.action == "continue"
     if task.state is TaskState.FAILED:
         return failure_edge(graph, graph.nodes[task.node], failure_of(task)) is not None
     return task.state in (TaskState.SUCCEEDED, TaskState.SKIPPED)
@@ -257,8 +257,7 @@ def fail_scope(turn: Turn, task: Task, failure: Failure) -> None:
     turn.drop_timer(container.id, "timeout")
     if container.kind == Kind.PLAN:
         drop_holds(turn, container)
-        container = turn.move(turn.task(container.id), turn.task(container.id).state, queue=None)
-        fail(turn, container, failure)
+        fail(turn, turn.task(container.id), failure)
         return
     container = turn.task(container.id)
     shared = subflow_output(turn, container)
@@ -316,7 +315,7 @@ def end_plan(turn: Turn, container: Task) -> None:
 
 def plan_output(turn: Turn, container: Task) -> Any:
     """The output of the task with the role `final`, else that of every leaf by its alias."""
-    nodes = tasks_of(turn.graph, container.node)
+    nodes = [node for node in tasks_of(turn.graph, container.node) if node.planned is not None]
     final = [node for node in nodes if node.planned is not None and node.planned.role == "final"]
     leaves = final or [node for node in nodes if not turn.graph.edges.get(node.path)]
     ids = {node.key: task_id(container.id, node.path, 0) for node in leaves}

@@ -43,7 +43,9 @@ def drop_holds(turn: Turn, task: Task) -> None:
         turn.drop_timer(task.id, "unpin")
     if task.kind == Kind.APPROVAL or (task.kind == Kind.CALL and task.wait_key):
         close_checkpoint(turn, task, CheckpointState.CANCELLED)
-    if task.state is TaskState.VERIFYING:
+    if task.kind == Kind.PLAN:
+        turn.move(task, task.state, queue=None)
+    elif task.state is TaskState.VERIFYING:
         # Where its own work waits, should it be done again.
         target = turn.node(task).target
         turn.move(task, task.state, queue=queue_of(turn, target) if target is not None else None)

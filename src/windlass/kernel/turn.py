@@ -86,6 +86,10 @@ class Visit(NamedTuple):
     fired: bool = True
 
 
+WANTED = "replan"
+"""The key, in a plan's own scope, of why it is to be planned anew."""
+
+
 class Replan(NamedTuple):
     """Somebody wants a plan made anew: why, because of which task, and with what to go by."""
 

@@ -33,7 +33,12 @@ _ENDS = {"lost": AttemptState.LOST, "timeout": AttemptState.TIMED_OUT}
 
 
 def submit(turn: Turn, task: Task, verification: Verification, attempt: Attempt) -> None:
-    """An attempt has made its claim: the task waits for a verdict."""
+    """An attempt has made its claim: the task waits for a verdict. In a run that is being cancelled
+    nobody gives one any more, and nothing unjudged counts."""
+    if turn.cancelling:
+        turn.move(task, TaskState.CANCELLED, claim=attempt.number)
+        close(turn, task)
+        return
     turn.move(
         task,
         TaskState.VERIFYING,

@@ -116,7 +116,7 @@ def accept(
         release_called(turn, task, attempt.id)
     if skipped:
         skip(turn, task, taken.output)
-    elif node.verification is not None and not turn.cancelling:
+    elif node.verification is not None:
         verifying.submit(turn, task, node.verification, attempt)
     else:
         succeed(turn, task, taken.output, result_action(node, taken.output))

@@ -12,15 +12,16 @@ from msgspec.structs import replace
 
 from windlass.kernel.briefs import plan_brief
 from windlass.kernel.events import Claim
-from windlass.kernel.grow import patch_graph
+from windlass.kernel.grow import patch_graph, tasks_within
 from windlass.kernel.leases import is_held, is_planning, lease
 from windlass.kernel.placement import queue_of
 from windlass.kernel.planning.lower import patch_of, tasks_of
 from windlass.kernel.planning.settings import PlanSettings, read_settings, settings_of
+from windlass.kernel.recount import recount
 from windlass.kernel.requeue import unreachable_pause_ms
 from windlass.kernel.routing import close, end_scope, fail
 from windlass.kernel.scopes import cancel_below, fence_attempt
-from windlass.kernel.turn import Replan, Turn
+from windlass.kernel.turn import WANTED, Replan, Turn
 from windlass.kernel.values import Reader, encode, parse
 from windlass.model.assignment import Assignment
 from windlass.model.errors import DefinitionError, Problem
@@ -33,10 +34,8 @@ from windlass.model.states import AttemptState, Role, TaskState
 _TRIES = 3
 """Planners that fail, or hand in what is no plan, one after the other."""
 _PROBLEMS_TOLD = 50
-_WANTED = "replan"
-"""The key, in the plan's own scope, of why it is planned anew."""
 _AGAIN = "replan_again"
-"""The same for what came up while a planner was at it."""
+"""The key of the same for what came up while a planner was at it."""
 _NO_OUTCOME = frozenset({"lost", "unreachable", "cancelled", "returned"})
 
 
@@ -48,6 +47,10 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
     if isinstance(settings, str):
         fail(turn, turn.make_task(task), Failure("fatal", settings, code="invalid_plan"))
         return
+    if task.generation:
+        # Visited before and superseded since: nothing of that is wanted any more.
+        for key in turn.variables(task.id):
+            turn.remove(Variable, (task.id, key))
     began = replace(task, input=encode(settings), started_at=turn.now)
     given = settings.first_plan
     if given is None:
@@ -99,7 +102,7 @@ def planned(turn: Turn, task: Task, attempt: Attempt, output: Json, log: str | N
             not_planned(turn, turn.task(task.id), kept, refused(problems), log)
             return False
     turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, output=output, log=log)
-    turn.remove(Variable, (task.id, _WANTED))
+    turn.remove(Variable, (task.id, WANTED))
     task = stop_planning(turn, turn.task(task.id), failures=0, moves=0, error=None)
     if again is not None and not turn.cancelling:
         turn.remove(Variable, (task.id, _AGAIN))
@@ -191,7 +194,9 @@ def put(
         text=msgspec.json.encode(given).decode(),
     )
     if not (patch.nodes or patch.drop or patch.redo):
-        return []  # It says what stands already.
+        # It says what the graph has already; of that only what counts no longer begins again.
+        recount(turn, tasks_within(turn, task.id), task.id)
+        return []
     try:
         patch_graph(turn, patch, within=task.id)
     except DefinitionError as error:
@@ -217,7 +222,7 @@ def too_many(turn: Turn, task: Task, settings: PlanSettings, plan: Plan) -> list
 
 def wanted(turn: Turn, task: Task) -> dict[str, Any]:
     """Why a plan is being made anew; empty for the first."""
-    row = turn.get(Variable, (task.id, _WANTED))
+    row = turn.get(Variable, (task.id, WANTED))
     found: dict[str, Any] = {} if row is None else parse(row.value)
     return found
 
@@ -253,14 +258,14 @@ def replan(turn: Turn, why: Replan) -> None:
     if is_held(task):
         turn.set_variable(task.id, _AGAIN, told)
     elif is_planning(task):
-        turn.set_variable(task.id, _WANTED, told)
+        turn.set_variable(task.id, WANTED, told)
     else:
         ask(turn, task, told)
 
 
 def ask(turn: Turn, task: Task, told: Json) -> None:
     """Put a plan's task back into its planner's queue."""
-    turn.set_variable(task.id, _WANTED, told)
+    turn.set_variable(task.id, WANTED, told)
     queue = queue_of(turn, settings_of(task.input).planner)
     turn.move(task, TaskState.QUEUED, queue=queue, ready_at=turn.now)
 

@@ -12,6 +12,7 @@ from windlass.kernel.nodes import call
 from windlass.kernel.requeue import requeue
 from windlass.kernel.routing import close, leave, succeed
 from windlass.kernel.routing import fail as fail_task
+from windlass.kernel.scopes import drop_holds
 from windlass.kernel.turn import Turn
 from windlass.kernel.values import encode, parse
 from windlass.model.notes import AttemptNotes
@@ -50,11 +51,11 @@ def accept(
     node = turn.node(task)
     if node.timeout_ms and answer.checkpoint is None:
         turn.drop_timer(task.id, "timeout")
-    if turn.cancelling:
-        turn.move(turn.task(task.id), TaskState.CANCELLED)
-        close(turn, turn.task(task.id))
-    elif answer.checkpoint is not None:
-        pass  # It waits for a person now, and goes on with another attempt.
+    if answer.checkpoint is not None:
+        # It waits for a person now, and goes on with another attempt.
+        if turn.cancelling:
+            drop_holds(turn, turn.task(task.id))
+            close(turn, turn.move(turn.task(task.id), TaskState.CANCELLED))
     elif node.verification is not None:
         verifying.submit(turn, task, node.verification, attempt)
     else:
@@ -115,7 +116,7 @@ def answered_failure(
     if choice == "retry":
         requeue(turn, task, 0, {"failures": 0, "moves": 0})
     elif choice == "continue":
-        task = turn.move(task, TaskState.FAILED)
+        task = turn.move(task, TaskState.FAILED, action="continue")
         leave(turn, task, [])
         close(turn, task)
     else:

@@ -39,7 +39,11 @@ class Patching:
         one of them then comes too late."""
         known = [run, *self._db.table(Run).values()]
         graphs = {row.id: graph_of(self._db, row) for row in known if row.state not in RUN_ENDED}
-        growing = [row for row in known if row.id in graphs and graphs[row.id].joins]
+        growing = [
+            row
+            for row in known
+            if row.id in graphs and graphs[row.id].joins and row.dialect != "plan"
+        ]
         if not growing:
             return
         run = self.rng.choice(growing)

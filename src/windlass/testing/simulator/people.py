@@ -31,6 +31,7 @@ from windlass.testing.simulator.flows import SIGNALS, make_flow, make_params
 from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.patching import Patching
 from windlass.testing.simulator.plan import Plan
+from windlass.testing.simulator.planning import make_plan_definition
 from windlass.testing.simulator.server import Server
 from windlass.testing.simulator.verdicts import add_verification
 from windlass.testing.simulator.workflows import make_workflow
@@ -66,13 +67,16 @@ class People:
 
     def make_versions(self) -> None:
         rng = self._plan.rng("flows")
-        verified = self._plan.rng("verified")
+        verified, planned = self._plan.rng("verified"), self._plan.rng("planned")
         linked = "link" in self._plan.workers
         for number in range(1, self._plan.runs + 1):
             # Only workers on the link have packages.
             is_workflow = linked and rng.random() < 0.4
             source = make_workflow(rng) if is_workflow else make_flow(rng)
-            if self._plan.has("verified") and not is_workflow:
+            is_plan = self._plan.has("planned") and planned.random() < 0.5
+            if is_plan:
+                source = make_plan_definition(planned)
+            elif self._plan.has("verified") and not is_workflow:
                 add_verification(source, verified)
             tenant = self._plan.tenants[number % len(self._plan.tenants)]
             flow = Flow(id=f"f{number}", name=f"flow {number}", created_at=0, tenant=tenant)
@@ -80,7 +84,7 @@ class People:
                 id=f"v{number}",
                 flow_id=flow.id,
                 number=1,
-                dialect="workflow" if is_workflow else "flow",
+                dialect="plan" if is_plan else "workflow" if is_workflow else "flow",
                 source=msgspec.json.encode(source).decode(),
                 created_at=0,
             )
@@ -287,8 +291,11 @@ class People:
         if attempt.state is AttemptState.LOST:
             # Nobody had taken the task since: another attempt in its worker's name ended it.
             attempt = self._db.table(Attempt)[f"{attempt.task_id}@{attempt.number + 1}"]
-        no_verdict = attempt.role is Role.VERIFY and attempt.state is AttemptState.FAILED
-        if attempt.state is not AttemptState.SUCCEEDED and not no_verdict:
+        # What is no verdict, no plan or no answer is taken, and is the attempt's failure.
+        dealt_with = attempt.state is AttemptState.FAILED and (
+            attempt.role is not Role.WORK or attempt.output is not None
+        )
+        if attempt.state is not AttemptState.SUCCEEDED and not dealt_with:
             raise Broken(f"{attempt_id} was told {answer} and is {attempt.state}")
 
     # Calm

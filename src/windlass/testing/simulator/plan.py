@@ -33,8 +33,8 @@ FAULTS = (
 LATER_FAULTS = {"poison": 1 / 3, "clock_back": 1 / 3, "patch": 1.0, "spy": 1 / 3}
 """More of it and how often each is, beside the others. They are drawn apart: seeds that were known
 before are the same worlds but for these."""
-LATEST_FAULTS = {"verified": 0.8}
-"""The same once more: verdicts on results are given, refused and lost."""
+LATEST_FAULTS = {"verified": 0.8, "planned": 0.6}
+"""The same once more: verdicts on results are given, refused and lost; goals are planned."""
 
 
 WORKERS = ("stubborn", "pull", "link")

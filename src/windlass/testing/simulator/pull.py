@@ -107,7 +107,7 @@ class PullWorker(WorkerHost):
             self._services.add(service, self._handle, concurrency=bounds.choice((None, None, 1, 2)))
 
     async def _handle(self, context: Context) -> Any:
-        result = await self.handlers.perform(context.attempt_id)
+        result = await self.handlers.perform(context.attempt_id, context.role)
         if not isinstance(result, Failure):
             return msgspec.json.decode(result)
         if result.kind == "fatal":

@@ -135,7 +135,7 @@ class Server:
         )
 
     async def _execute(self, assignment: Assignment) -> Done:
-        result = await self._handlers.perform(assignment.attempt_id)
+        result = await self._handlers.perform(assignment.attempt_id, assignment.role)
         if isinstance(result, Failure):
             raise AttemptError(result)
         return Done(result)

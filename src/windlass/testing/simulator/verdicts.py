@@ -18,12 +18,12 @@ def add_verification(flow: Body, rng: random.Random) -> None:
     """Have some calls of a definition verified, at any depth."""
     for node in flow["nodes"].values():
         if node["kind"] == "executor" and rng.random() < _SHARE:
-            node["verification"] = _policy(rng)
+            node["verification"] = policy_of(rng)
         elif node["kind"] == "subflow":
             add_verification(node["subflow"], rng)
 
 
-def _policy(rng: random.Random) -> dict[str, Any]:
+def policy_of(rng: random.Random) -> dict[str, Any]:
     own = rng.random() < 0.3
     policy: dict[str, Any] = {
         "verifier_profile": rng.choice(LOCAL if own else PULL),

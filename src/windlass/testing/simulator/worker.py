@@ -69,7 +69,7 @@ class Worker(WorkerHost):
         try:
             if self._rng.random() < 0.3:
                 await self._say_started(attempt_id)
-            result = await self.handlers.perform(assignment.attempt_id)
+            result = await self.handlers.perform(assignment.attempt_id, assignment.role)
             self._held.pop(attempt_id, None)
             await self._report(attempt_id, result)
         finally:

@@ -1,6 +1,6 @@
 """Counters must equal the rows they stand for."""
 
-from windlass.model.graph import Kind
+from windlass.model.graph import SCOPES, Kind
 from windlass.model.rows import Task
 from windlass.model.states import TASK_ENDED, RunState, TaskState
 from windlass.testing.simulator.checks.fold import Folded
@@ -13,7 +13,7 @@ _FAN_OUTS = (Kind.PARALLEL, Kind.FOREACH)
 def check_counters(rows: RunRows, told: Folded) -> None:
     run = rows.run
     top = rows.children[run.id]
-    active = sum(t.kind == Kind.CALL and t.state in _ACTIVE for t in rows.tasks.values())
+    active = sum(is_active(task) for task in rows.tasks.values())
     equal(f"run {run.id}", "made", run.made, len(counted(rows, top)))
     equal(f"run {run.id}", "open", run.open, len(open_among(top)))
     equal(f"run {run.id}", "active", run.active, active)
@@ -21,9 +21,14 @@ def check_counters(rows: RunRows, told: Folded) -> None:
     for task in rows.tasks.values():
         if task.kind in _FAN_OUTS:
             check_fan_out(rows, task)
-        elif task.kind == Kind.SUBFLOW:
+        elif task.kind in SCOPES:
             equal(task.id, "made", task.made, len(counted(rows, rows.children[task.id])))
             equal(task.id, "open", task.open, len(open_among(rows.children[task.id])))
+
+
+def is_active(task: Task) -> bool:
+    wanted = task.kind == Kind.CALL or (task.kind == Kind.PLAN and task.queue is not None)
+    return wanted and task.state in _ACTIVE
 
 
 def check_fan_out(rows: RunRows, task: Task) -> None:

@@ -32,7 +32,9 @@ class Folded:
             self.reopened |= event.type in ("task.retry_requested", "graph.patched")
             self.redone |= self.reopened
             for change in msgspec.json.decode(event.data)["changes"]:
+                self.reopened |= "revision" in change
                 self._take(change)
+            self.redone |= self.reopened
 
     def _take(self, change: dict[str, Any]) -> None:
         if "run" in change:

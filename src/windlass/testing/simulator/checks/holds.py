@@ -1,6 +1,6 @@
 """Every open task has exactly what will move it; every ended one holds nothing any more."""
 
-from windlass.model.graph import Kind
+from windlass.model.graph import CONTAINERS, Kind
 from windlass.model.rows import Attempt, Task, Timer, read_failure
 from windlass.model.states import (
     ATTEMPT_LIVE,
@@ -15,8 +15,6 @@ from windlass.testing.simulator.checks.counters import open_among
 from windlass.testing.simulator.checks.fold import Folded
 from windlass.testing.simulator.checks.rows import RunRows, expect
 
-_CONTAINERS = (Kind.PARALLEL, Kind.FOREACH, Kind.SUBFLOW)
-
 
 def check_holds(rows: RunRows, told: Folded) -> None:
     run = rows.run
@@ -29,7 +27,9 @@ def check_holds(rows: RunRows, told: Folded) -> None:
         check_attempts(rows, task)
         if task.state not in TASK_ENDED:
             check_mover(rows, task)
-            if task.kind == Kind.CALL and not told.redone and not rows.node(task).verification:
+            node = rows.node(task)
+            plain = node.verification is None and node.planned is None
+            if task.kind == Kind.CALL and not told.redone and plain:
                 check_tries(rows, task)
     for timer in rows.timers.values():
         check_timer(rows, timer)
@@ -59,10 +59,13 @@ def check_attempts(rows: RunRows, task: Task) -> None:
     )
     live = [attempt for attempt in attempts if attempt.state in ATTEMPT_LIVE]
     running = task.kind == Kind.CALL and task.state is TaskState.RUNNING
+    running |= task.kind == Kind.PLAN and task.state is TaskState.RUNNING and bool(task.queue)
     running |= task.state is TaskState.VERIFYING and task.queue is None and task.due_at is None
     held = [attempt.number for attempt in live]
     wanted = [task.attempts] if running else []
     expect(held == wanted, f"{task.id} is {task.state}, its live attempts are {held}")
+    if task.kind == Kind.PLAN and task.state in TASK_ENDED:
+        expect(task.queue is None, f"{task.id} is {task.state}, and its planner is asked")
     if task.kind == Kind.CALL and task.state is TaskState.SUCCEEDED:
         last = attempts[-1].state if attempts else None
         expect(
@@ -93,7 +96,9 @@ def check_mover(rows: RunRows, task: Task) -> None:
     if state is TaskState.PENDING and task.node in rows.graph.joins:
         others = [t for t in open_among(rows.children[task.scope]) if t.state is not state]
         moved = bool(others)
-    elif kind in _CONTAINERS:
+    elif kind == Kind.PLAN and task.queue is not None:
+        moved = check_planning(rows, task, cancelling=cancelling)
+    elif kind in CONTAINERS:
         inside = open_among(rows.children[task.id])
         moved = bool(inside) or f"{task.id}!expand" in rows.timers
         if kind == Kind.SUBFLOW and rows.node(task).timeout_ms and not cancelling:
@@ -113,6 +118,16 @@ def check_mover(rows: RunRows, task: Task) -> None:
     else:
         moved = check_waiting(rows, task)
     expect(moved, f"{task.id} is {state} and nothing will move it")
+
+
+def check_planning(rows: RunRows, task: Task, *, cancelling: bool) -> bool:
+    """A plan waits for a planner, is with one, or waits to ask again."""
+    if task.state is TaskState.WAITING:
+        timer = rows.timers.get(f"{task.id}!retry")
+        return timer is not None and timer.due_at == task.due_at
+    if task.state is TaskState.RUNNING:
+        return not cancelling or f"{rows.run.id}!cancel" in rows.timers
+    return task.ready_at is not None
 
 
 def check_judged(rows: RunRows, task: Task, *, cancelling: bool) -> bool:

@@ -8,6 +8,7 @@ import msgspec
 from windlass.model.graph import Kind, Strategy
 from windlass.model.rows import Json, Task
 from windlass.model.states import TASK_ENDED, AttemptState, Role, TaskState
+from windlass.model.work_answers import WorkAnswer, read_answer
 from windlass.testing.simulator.checks.rows import RunRows, expect
 
 _TOLERANT = (Strategy.COLLECT_ERRORS, Strategy.IGNORE_ERRORS, Strategy.CONTINUE)
@@ -19,6 +20,10 @@ def check_result(rows: RunRows, task: Task, reported: Mapping[str, Json]) -> Non
         case Kind.CALL if task.state is TaskState.SUCCEEDED:
             check_accepted(rows, task)
             given = reported.get(f"{task.id}@{holder_number(rows, task)}")
+            if rows.node(task).planned is not None and given is not None:
+                taken = read_answer(msgspec.json.decode(given))
+                assert isinstance(taken, WorkAnswer)
+                given = taken.json()
             own = rows.node(task).results
             if own is not None and given is not None:
                 # A port graph's node lays what it is given over results of its own.
@@ -60,7 +65,7 @@ def check_accepted(rows: RunRows, task: Task) -> None:
     expect(judges, f"{task.id} has succeeded, and nobody has judged it")
     verdict = msgspec.json.decode(newest.output or "{}").get("verdict")
     asked = rows.checkpoints.get(f"{task.id}!ask{newest.number}")
-    by_person = asked is not None and asked.answer in ("true", '"approved"')
+    by_person = asked is not None and asked.answer == '"accept"'
     expect(verdict == "accepted" or by_person, f"{task.id} has succeeded, its verdict is {verdict}")
 
 
