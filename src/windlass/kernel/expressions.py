@@ -23,6 +23,9 @@ from windlass.model.graph import Expr, Ref
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_BEGINNINGS = frozenset("+-.0123456789")
+"""What a text begins with that reads as a number."""
+_NUMBERS = frozenset({int, float})
 _DIGITS_MAX = 400
 """Beyond any number a double holds; Python refuses to read integers from some length on."""
 
@@ -107,7 +110,18 @@ def _below(left: Any, right: Any) -> bool:
 def _contains(whole: Any, part: Any) -> bool:
     if isinstance(whole, str):
         return isinstance(part, str) and part in whole
-    return _is_list(whole) and any(_equal(item, part) for item in whole)
+    if not _is_list(whole):
+        return False
+    # As `_equal`, without looking at the part once for each item: lists are long, and most of what
+    # a decision may cost goes here.
+    number = _number(part)
+    if number is not None:
+        return any(
+            item == number if type(item) in _NUMBERS else _equal(item, part) for item in whole
+        )
+    if isinstance(part, str):
+        return any(item == part if type(item) is str else _equal(item, part) for item in whole)
+    return any(_equal(item, part) for item in whole)
 
 
 def _number(value: Any) -> int | float | None:
@@ -116,7 +130,7 @@ def _number(value: Any) -> int | float | None:
         return None
     if isinstance(value, int | float):
         return value
-    if not isinstance(value, str) or len(value) > _DIGITS_MAX:
+    if not isinstance(value, str) or value[:1] not in _BEGINNINGS or len(value) > _DIGITS_MAX:
         return None
     if _WHOLE.fullmatch(value):
         return int(value)
