@@ -108,6 +108,8 @@ class Connection:
         except Refused as refusal:
             self._reason = refusal.reason
             log.info("link of %s refused: %s", self._link.worker or "somebody", refusal)
+            if self._session is not None and self._session.link is self._link:
+                self._session.unread(refusal.reason)
             self._link.refuse(refusal.code, refusal.reason, self._plane.clock())
 
     async def _receive(self) -> None:
