@@ -15,7 +15,6 @@ runs, and the simulator must see the same thing twice. The unit is about a micro
 from collections import Counter, deque
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
-from operator import attrgetter
 
 from windlass.engine.jobs import AnyJob, Job, WriteJob
 from windlass.engine.workspace import RunView
@@ -31,7 +30,6 @@ from windlass.model.rows import Task
 
 _IN_TURN = (AttemptFailed, AttemptStarted, AttemptSucceeded, LeaseExpired, TimerFired)
 """What a run's own doing brings."""
-_RUN_ID = attrgetter("run_id")
 
 _JOB = 400
 _TASK = 100
@@ -174,7 +172,7 @@ class JobQueue:
 
     def _take_cheap(self, count_max: int) -> list[AnyJob]:
         if len(self._jobs) > _EACH:
-            first = Counter(map(_RUN_ID, islice(self._jobs, count_max)))
+            first = Counter(map(_run_of, islice(self._jobs, count_max)))
             for run_id, count in first.most_common(1 + len(first) // _EACH):
                 if count > _EACH and run_id:
                     self._open_line(run_id)

@@ -25,7 +25,6 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BEGINNINGS = frozenset("+-.0123456789")
 """What a text begins with that reads as a number."""
-_NUMBERS = frozenset({int, float})
 _DIGITS_MAX = 400
 """Beyond any number a double holds; Python refuses to read integers from some length on."""
 
@@ -112,16 +111,31 @@ def _contains(whole: Any, part: Any) -> bool:
         return isinstance(part, str) and part in whole
     if not _is_list(whole):
         return False
-    # As `_equal`, without looking at the part once for each item: lists are long, and most of what
-    # a decision may cost goes here.
-    number = _number(part)
-    if number is not None:
-        return any(
-            item == number if type(item) in _NUMBERS else _equal(item, part) for item in whole
-        )
-    if isinstance(part, str):
-        return any(item == part if type(item) is str else _equal(item, part) for item in whole)
-    return any(_equal(item, part) for item in whole)
+    return any(map(_equal_to(part), whole))
+
+
+def _equal_to(part: Any) -> Callable[[object], bool]:
+    """`_equal` to a part that is read once, and not once for each item of a list: a part may be as
+    long as the list."""
+    if part is None:
+        return lambda item: item is None
+    number, text = _number(part), _text(part)
+
+    def equal(item: object) -> bool:
+        kind = type(item)
+        if number is None:
+            if kind is str:
+                return bool(item == text)
+        elif kind is int or kind is float:
+            return bool(item == number)
+        if item is None:
+            return False
+        other = _number(item)
+        if number is not None and other is not None:
+            return number == other
+        return _text(item) == text
+
+    return equal
 
 
 def _number(value: Any) -> int | float | None:
