@@ -1,10 +1,11 @@
 """Group commit: the one place where runs move.
 
 Theory of operation. Whatever wants to move a run (a call, a worker's result, a timer) becomes a
-job in memory. One task takes all jobs that wait and makes a pass over them: it reads the rows they
-need, asks the kernel about each, hands tasks that became ready to demand that waits for them,
-saves everything in one transaction and only then answers every caller. While a commit is under way
-the next jobs gather, so an idle system commits each job at once and a busy one hundreds together.
+job in memory. One task takes the jobs that wait, fairly over runs (`fairness`), and makes a pass
+over them: it reads the rows they need, asks the kernel about each, hands tasks that became ready to
+demand that waits for them, saves everything in one transaction and only then answers every caller.
+While a commit is under way the next jobs gather, so an idle system commits each job at once and a
+busy one hundreds together.
 
 When another process got in first (`Raced`), the pass is thrown away with the rows it was built on,
 and its jobs are done again one by one under locks. When the connection breaks while saving, nobody
@@ -12,13 +13,14 @@ knows whether the commit happened: the pass looks for one of its own events befo
 """
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from windlass.engine.demand import Demand, Demands
+from windlass.engine.fairness import JobQueue
 from windlass.engine.graphs import Graphs
 from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, WriteJob
 from windlass.engine.passes import Pass, Shared
@@ -64,8 +66,15 @@ class Advance:
         self.store = store
         self.demands = Demands()
         self.workspace = Workspace()
+        self._jobs = JobQueue()
         self._shared = Shared(
-            store, graphs, limits or Limits(), self.demands, self.workspace, batch_max
+            store,
+            graphs,
+            limits or Limits(),
+            self.demands,
+            self.workspace,
+            batch_max,
+            self._jobs.charge,
         )
         self.listeners: list[Callable[[Writes], None]] = []
         self.on_unserved: list[Callable[[set[str]], None]] = []
@@ -75,7 +84,6 @@ class Advance:
         """When the oldest of what waits began to wait, by the monotonic clock."""
         self.batch_max = batch_max
         self._outage_s = outage_s
-        self._jobs: deque[AnyJob] = deque()
         self._wake = asyncio.Event()
 
     # Callers
@@ -83,7 +91,7 @@ class Advance:
     def submit(self, job: AnyJob) -> None:
         if self._waiting_since is None:
             self._waiting_since = time.monotonic()
-        self._jobs.append(job)
+        self._jobs.add(job)
         self._wake.set()
 
     @property
@@ -119,11 +127,20 @@ class Advance:
             await self._wake.wait()
             self._wake.clear()
             while self._jobs or self.demands.can_claim:
+                await self._rest()
                 await self.run_once()
+
+    async def _rest(self) -> None:
+        """Where only runs wait that have cost much of late, leave time to those who come next."""
+        rest_ms = self._jobs.rest_ms(_loop_ms())
+        if rest_ms > 0 and not self.demands.can_claim:
+            self._wake.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), rest_ms / 1000)
 
     async def run_once(self) -> int:
         """One pass over what waits; returns how many jobs it answered."""
-        jobs = [self._jobs.popleft() for _ in range(min(len(self._jobs), self.batch_max))]
+        jobs = self._jobs.take(self.batch_max, _loop_ms())
         try:
             await self._commit(jobs, locked=False)
         except Raced:
@@ -260,3 +277,8 @@ class Advance:
                     # It was withdrawn while this pass was being committed.
                     for assignment in demand.given:
                         self.give_back(assignment.attempt_id)
+
+
+def _loop_ms() -> int:
+    """The event loop's time, which goes on while a test has stopped the store's."""
+    return int(asyncio.get_running_loop().time() * 1000)

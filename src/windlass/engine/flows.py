@@ -1,5 +1,6 @@
 """Flows and their versions: publishing, finding, reading."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -13,7 +14,7 @@ from windlass.engine.params import properties_of
 from windlass.kernel.expressions import refs_of
 from windlass.model.errors import BadRequest, Conflict, NotFound, Unavailable
 from windlass.model.graph import Graph, Ref, Root
-from windlass.model.rows import Flow, Json, Version
+from windlass.model.rows import Flow, Json, Row, Version
 from windlass.model.tenants import own_name
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
@@ -76,8 +77,18 @@ async def find_flow(engine: Engine, name_or_id: str) -> Flow:
     return rows[0]
 
 
+Along = Callable[[Version], Row]
+"""Makes the row that belongs to a version, in the commit that adds it."""
+
+
 async def publish(
-    engine: Engine, name: str, definition: object, *, description: str = "", status: str = ""
+    engine: Engine,
+    name: str,
+    definition: object,
+    *,
+    description: str = "",
+    status: str = "",
+    along: Along | None = None,
 ) -> Published:
     """Check a definition and add it as the newest version of the flow of that name.
 
@@ -88,7 +99,7 @@ async def publish(
     description = description or described(definition)
     for last in (*(False,) * _PUBLISH_TRIES, True):
         try:
-            return await _publish(engine, name, encode(definition), description, status)
+            return await _publish(engine, name, encode(definition), description, status, along)
         except (Conflict, Unavailable):
             # Somebody published to the same flow at the same moment; look again.
             if last:
@@ -97,7 +108,7 @@ async def publish(
 
 
 async def _publish(
-    engine: Engine, name: str, source: Json, description: str, status: str
+    engine: Engine, name: str, source: Json, description: str, status: str, along: Along | None
 ) -> Published:
     try:
         flow = await find_flow(engine, name)
@@ -114,7 +125,7 @@ async def _publish(
     number = newest[0].number + 1 if newest else 1
     changed = (told,) if told != flow else ()
     version = await add_version(
-        engine, told, number, source, status or "published", changed=changed
+        engine, told, number, source, status or "published", changed=changed, along=along
     )
     return Published(told, version, created=True)
 
@@ -143,6 +154,7 @@ async def add_version(
     dialect: str = "flow",
     *,
     changed: tuple[Flow, ...] = (),
+    along: Along | None = None,
 ) -> Version:
     """Add a checked definition under a number that must be free, with what changes of its flow."""
     taken = [Cond("flow_id", "=", flow.id), Cond("number", "=", number)]
@@ -157,7 +169,7 @@ async def add_version(
         status=status,
         created_at=engine.store.now(),
     )
-    await engine.write(version, changed=changed)
+    await engine.write(version, *((along(version),) if along else ()), changed=changed)
     return version
 
 

@@ -146,6 +146,8 @@ class WriteJob:
     """Rows outside any run, such as a worker's heartbeat, that ride along in a commit."""
 
     __slots__ = ("answer", "changed", "made", "outcome", "removed", "stands")
+    run_id = ""
+    event = None
 
     def __init__(
         self,

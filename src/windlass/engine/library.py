@@ -4,14 +4,14 @@ Deleting marks every version. Runs go on and keep their definitions; whoever pub
 workflow again, which starting a run with it does, brings it back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
 from windlass.engine.workflows import DELETED, flow_id_of
 from windlass.model.errors import NotFound
-from windlass.model.rows import Version
+from windlass.model.rows import Row, Version
 from windlass.ports.store import Cond
 
 _VERSIONS_MAX = 10_000
@@ -37,14 +37,14 @@ async def get_workflow(engine: Engine, workflow_id: str) -> Version:
     return rows[0]
 
 
-async def delete_workflow(engine: Engine, workflow_id: str) -> int:
-    """Mark every version deleted; tells how many there were."""
+async def delete_workflow(engine: Engine, workflow_id: str, along: Callable[[int], Row]) -> None:
+    """Mark every version deleted; the row `along` makes of how many there were goes with it."""
     rows = await _versions(engine, workflow_id, limit=_VERSIONS_MAX)
     if not rows:
         raise NotFound(f'no workflow "{workflow_id}"')
-    await engine.write(changed=tuple(replace(row, status=DELETED) for row in rows))
+    deleted = tuple(replace(row, status=DELETED) for row in rows)
+    await engine.write(along(len(rows)), changed=deleted)
     engine.recent.clear()
-    return len(rows)
 
 
 async def _versions(engine: Engine, workflow_id: str, *, limit: int) -> Sequence[Version]:

@@ -7,12 +7,13 @@ run, and the pass goes on.
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import msgspec
 
 from windlass.engine.demand import Demands
+from windlass.engine.fairness import cost_of
 from windlass.engine.graphs import Graphs
 from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, StartJob, WriteJob, rows_of
 from windlass.engine.loading import load
@@ -47,6 +48,8 @@ class Shared(msgspec.Struct):
     demands: Demands
     workspace: Workspace
     batch_max: int
+    charge: Callable[[str, int], None]
+    """Told what deciding a job of a run costs."""
     claim_failures: Counter[str] = msgspec.field(default_factory=Counter[str])
     """Tasks whose claim went wrong in a way nobody foresaw, and how often in a row."""
 
@@ -167,7 +170,8 @@ class Pass:
             job.outcome = Conflict(str(error))
             return None
         except TooMuchWork as error:
-            view.steps = 0
+            self.shared.charge(job.run_id, view.steps)
+            view.steps = view.written = 0
             if isinstance(job, Job) and not isinstance(job.event, BreakRun):
                 job.break_run(error)
                 return self._decide(job)
@@ -183,7 +187,8 @@ class Pass:
                 raise
             log.exception("a task of run %s cannot be claimed", job.run_id)
             return self._claim_failed(job, error)
-        view.steps = 0
+        self.shared.charge(job.run_id, cost_of(decision, view))
+        view.steps = view.written = 0
         if view.heavy:
             self.shared.workspace.decided(view)
         if decision is NOTHING and self._reread(job, view):

@@ -10,7 +10,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.workers import get_worker, live_workers, serves, state_of
 from windlass.kernel.events import RebindRequested
 from windlass.model.errors import Conflict, NotFound, Unavailable, WindlassError
-from windlass.model.rows import Binding, Run, Worker
+from windlass.model.rows import Binding, Row, Run, Worker
 from windlass.model.states import RUN_ENDED
 from windlass.ports.store import Cond
 
@@ -28,7 +28,7 @@ class Rebound(msgspec.Struct, frozen=True):
     worker_id: str | None = None
 
 
-async def rebind(engine: Engine, run: Run, worker_id: str | None = None) -> Rebound:
+async def rebind(engine: Engine, run: Run, worker_id: str | None = None, *along: Row) -> Rebound:
     """Move a run to the worker named, or to any other that has what it needs."""
     if run.state in RUN_ENDED:
         raise Conflict(f"run {run.id} is already {run.state}; nothing of it waits for a worker")
@@ -40,7 +40,7 @@ async def rebind(engine: Engine, run: Run, worker_id: str | None = None) -> Rebo
         await check_others(engine, needed, bound)
     else:
         await check_target(engine, worker_id, needed)
-    await engine.submit(RebindRequested(run.id, worker_id))
+    await engine.submit(RebindRequested(run.id, worker_id), *along)
     return Rebound(run.id, bound, worker_id)
 
 

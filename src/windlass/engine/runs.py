@@ -23,7 +23,7 @@ from windlass.kernel.redo import descendants_of, find_task
 from windlass.kernel.reopen import is_undone, redone_from, reopened
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.patches import Patch
-from windlass.model.rows import Idempotency, Json, Run, Task, Variable
+from windlass.model.rows import Idempotency, Json, Row, Run, Task, Variable
 from windlass.model.states import RUN_ENDED, RunState
 from windlass.model.tenants import own_name
 from windlass.model.values import readable, readable_object
@@ -160,26 +160,31 @@ async def shared_of(engine: Engine, scope: str) -> dict[str, msgspec.Raw]:
     return {row.key: msgspec.Raw(row.value.encode()) for row in rows}
 
 
-async def signal(engine: Engine, run_id: str, key: str, value: Json | msgspec.Raw) -> None:
+async def signal(
+    engine: Engine, run_id: str, key: str, value: Json | msgspec.Raw, *along: Row
+) -> None:
     if not key or len(key) > keys.KEY_MAX or "\0" in key:
         raise BadRequest(f"a signal needs a key of 1 to {keys.KEY_MAX} characters")
-    await engine.submit(SignalReceived(run_id, key, readable(value, "the signal's value")))
+    event = SignalReceived(run_id, key, readable(value, "the signal's value"))
+    await engine.submit(event, *along)
 
 
 async def answer(
-    engine: Engine, checkpoint_id: str, value: Any, *, by: str = "", note: str = ""
+    engine: Engine, checkpoint_id: str, value: Any, *along: Row, by: str = "", note: str = ""
 ) -> None:
     run_id = checkpoint_id.partition("~")[0]
-    await engine.submit(CheckpointAnswered(run_id, checkpoint_id, value, by, note))
+    await engine.submit(CheckpointAnswered(run_id, checkpoint_id, value, by, note), *along)
 
 
-async def cancel(engine: Engine, run_id: str, reason: str = "") -> None:
-    await engine.submit(CancelRequested(run_id, reason))
+async def cancel(engine: Engine, run_id: str, reason: str = "", *along: Row) -> None:
+    await engine.submit(CancelRequested(run_id, reason), *along)
 
 
-async def retry(engine: Engine, run_id: str, task: str | None, descendants: bool) -> str:
+async def retry(
+    engine: Engine, run_id: str, task: str | None, descendants: bool, *along: Row
+) -> str:
     """Do a task again; returns its id."""
-    answer: str = await engine.submit(RetryRequested(run_id, task, descendants))
+    answer: str = await engine.submit(RetryRequested(run_id, task, descendants), *along)
     return answer
 
 

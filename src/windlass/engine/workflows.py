@@ -15,7 +15,7 @@ from windlass.dialects.workflow import check_workflow, definition_hash, is_uuid,
 from windlass.engine.catalog import catalog_of, packages_named
 from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
-from windlass.engine.flows import Target, described, encode, target_of
+from windlass.engine.flows import Along, Target, described, encode, target_of
 from windlass.engine.workers import get_worker, state_of
 from windlass.model.errors import Conflict, DefinitionError, Problem, Unavailable
 from windlass.model.resources import ConflictingPins, resource_owner
@@ -43,7 +43,7 @@ class PublishedWorkflow(msgspec.Struct, frozen=True):
 
 
 async def publish_workflow(
-    engine: Engine, definition: object, *, draft: bool = False
+    engine: Engine, definition: object, *, draft: bool = False, along: Along | None = None
 ) -> PublishedWorkflow:
     """Check a workflow and keep it as a version of the flow with its id.
 
@@ -63,9 +63,9 @@ async def publish_workflow(
     for last in (*(False,) * _PUBLISH_TRIES, True):
         try:
             if draft:
-                target, created = await _keep_draft(engine, definition, digest)
+                target, created = await _keep_draft(engine, definition, digest, along)
             else:
-                target, created = await _publish(engine, definition, digest, lock)
+                target, created = await _publish(engine, definition, digest, lock, along)
             return PublishedWorkflow(target, digest, created, warnings)
         except (Conflict, Unavailable):
             # Somebody published to the same workflow at the same moment; look again.
@@ -106,7 +106,11 @@ def recalled(engine: Engine, digest: str) -> Any:
 
 
 async def _publish(
-    engine: Engine, definition: dict[str, object], digest: str, lock: str | None
+    engine: Engine,
+    definition: dict[str, object],
+    digest: str,
+    lock: str | None,
+    along: Along | None,
 ) -> tuple[Target, bool]:
     """The version of this text under these packages, made if it is new."""
     version_id = version_id_of(engine, f"{digest}:{lock}:False")
@@ -115,15 +119,16 @@ async def _publish(
     flow = await _keep_flow(engine, definition)
     if not versions:
         number = await _next_number(engine, flow)
-        version = await _add(engine, flow, version_id, number, definition, lock)
+        version = await _add(engine, flow, version_id, number, definition, lock, along=along)
         return target_of(flow, version), True
     if versions[0].status == DELETED:
-        await engine.write(changed=(replace(versions[0], status="published"),))
+        back = replace(versions[0], status="published")
+        await engine.write(*((along(back),) if along else ()), changed=(back,))
     return target_of(flow, versions[0]), False
 
 
 async def _keep_draft(
-    engine: Engine, definition: dict[str, object], digest: str
+    engine: Engine, definition: dict[str, object], digest: str, along: Along | None
 ) -> tuple[Target, bool]:
     """A draft is always the newest version: text that was replaced and comes back is a new one."""
     flow = await _keep_flow(engine, definition)
@@ -132,7 +137,9 @@ async def _keep_draft(
         return target_of(flow, newest), False
     number = newest.number + 1 if newest is not None else 1
     version_id = version_id_of(engine, f"{digest}:draft:{number}")
-    version = await _add(engine, flow, version_id, number, definition, None, status="draft")
+    version = await _add(
+        engine, flow, version_id, number, definition, None, status="draft", along=along
+    )
     return target_of(flow, version), True
 
 
@@ -190,6 +197,8 @@ async def _add(
     definition: dict[str, object],
     lock: str | None,
     status: str = "published",
+    *,
+    along: Along | None = None,
 ) -> Version:
     version = Version(
         id=version_id,
@@ -201,7 +210,7 @@ async def _add(
         created_at=engine.store.now(),
         locked=lock,
     )
-    await engine.write(version)
+    await engine.write(version, *((along(version),) if along else ()))
     return version
 
 

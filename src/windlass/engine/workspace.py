@@ -72,6 +72,7 @@ class RunView:
         view when the patch was not committed after all."""
         self.memo: dict[Any, Any] = {}
         self.steps = 0
+        self.written = 0
         self.bytes = 0
         self.heavy = False
         """Its parameters are so large that keeping them parsed matters."""

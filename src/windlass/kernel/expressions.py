@@ -23,6 +23,8 @@ from windlass.model.graph import Expr, Ref
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_BEGINNINGS = frozenset("+-.0123456789")
+"""What a text begins with that reads as a number."""
 _DIGITS_MAX = 400
 """Beyond any number a double holds; Python refuses to read integers from some length on."""
 
@@ -107,7 +109,33 @@ def _below(left: Any, right: Any) -> bool:
 def _contains(whole: Any, part: Any) -> bool:
     if isinstance(whole, str):
         return isinstance(part, str) and part in whole
-    return _is_list(whole) and any(_equal(item, part) for item in whole)
+    if not _is_list(whole):
+        return False
+    return any(map(_equal_to(part), whole))
+
+
+def _equal_to(part: Any) -> Callable[[object], bool]:
+    """`_equal` to a part that is read once, and not once for each item of a list: a part may be as
+    long as the list."""
+    if part is None:
+        return lambda item: item is None
+    number, text = _number(part), _text(part)
+
+    def equal(item: object) -> bool:
+        kind = type(item)
+        if number is None:
+            if kind is str:
+                return bool(item == text)
+        elif kind is int or kind is float:
+            return bool(item == number)
+        if item is None:
+            return False
+        other = _number(item)
+        if number is not None and other is not None:
+            return number == other
+        return _text(item) == text
+
+    return equal
 
 
 def _number(value: Any) -> int | float | None:
@@ -116,7 +144,7 @@ def _number(value: Any) -> int | float | None:
         return None
     if isinstance(value, int | float):
         return value
-    if not isinstance(value, str) or len(value) > _DIGITS_MAX:
+    if not isinstance(value, str) or value[:1] not in _BEGINNINGS or len(value) > _DIGITS_MAX:
         return None
     if _WHOLE.fullmatch(value):
         return int(value)

@@ -31,6 +31,7 @@ from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, TASK_ENDED, RunState,
 
 R = TypeVar("R", bound=Row)
 
+_LONG = 4_096
 _ACTIVE = frozenset({TaskState.QUEUED, TaskState.RUNNING, TaskState.VERIFYING})
 
 
@@ -39,7 +40,7 @@ class Limits(msgspec.Struct, frozen=True):
 
     moves_max: int = 16
     """How often a task may lose its worker before it fails, unless its node says otherwise."""
-    branches_per_turn: int = 1000
+    branches_per_turn: int = 250
     """How many branches of a fan-out are made in one transaction."""
     visits_per_turn: int = 10_000
     """How many nodes one event may pass through; a loop that does no work ends here."""
@@ -60,15 +61,6 @@ class Limits(msgspec.Struct, frozen=True):
     patch_bytes_max: int = 4 * 1024 * 1024
     patches_max: int = 1_000
     """Patches a run may have: its greatest revision."""
-
-
-_PAUSES = ((10_000, 250), (1_000, 50), (100, 10))
-
-
-def pause_ms(events: int) -> int:
-    """How long a timer of a run with so many events behind it waits at least: a loop that goes on
-    for long goes on at a pace that leaves room for others."""
-    return next((pause for least, pause in _PAUSES if events > least), 0)
 
 
 def is_active(task: Task) -> bool:
@@ -149,9 +141,12 @@ class Turn:
 
     def _bound(self, value: Json | None) -> None:
         """Past its bound a value is the end of the run that made it, not of the engine's memory."""
-        if value is not None and len(value) > self.limits.value_bytes_max:
+        size = 0 if value is None else len(value)
+        if size >= _LONG:
+            self.view.written += size
+        if size > self.limits.value_bytes_max:
             raise TooMuchWork(
-                f"a value of this run would have {len(value):,} characters, and may have"
+                f"a value of this run would have {size:,} characters, and may have"
                 f" {self.limits.value_bytes_max:,}; keep what is larger as a resource"
             )
 
@@ -375,9 +370,6 @@ class Turn:
         self._removed.setdefault(table, set()).add(key)
 
     def set_timer(self, task_id: str, kind: str, due_at: int) -> None:
-        # A loop that waits for a millisecond would take all there is, and never end.
-        if kind == "delay":
-            due_at = max(due_at, self.now + pause_ms(self.seq))
         timer = Timer(
             id=f"{task_id}!{kind}",
             run_id=self._base.id,

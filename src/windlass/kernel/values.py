@@ -96,6 +96,8 @@ class Reader:
         self.input = input_
         self._parsed: dict[Json, Any] = {}
         """Texts read so far: a choice may look into the same long input in every case."""
+        self._sizes: dict[int, tuple[Any, int]] = {}
+        """Values measured so far, by identity, which is theirs while they are kept here."""
 
     def shared(self, key: str) -> Json | None:
         row = self.turn.get(Variable, (self.scope, key))
@@ -130,8 +132,16 @@ class Reader:
     def value(self, ref: Ref) -> Any:
         """The value a reference names; the turn pays for looking at it."""
         found = self._find(ref)
-        self.turn.spend(size_of(found))
+        self.turn.spend(self._size(found))
         return found
+
+    def _size(self, value: Any) -> int:
+        if not (is_list(value) or is_object(value)):
+            return size_of(value)
+        known = self._sizes.get(id(value))
+        if known is None:
+            known = self._sizes[id(value)] = value, size_of(value)
+        return known[1]
 
     def _parse(self, text: Json | None) -> Any:
         if text is None:

@@ -42,6 +42,8 @@ class View(Protocol):
     parameters; kept as long as the run is in memory."""
     steps: int
     """What deciding the event at hand has cost so far, over all the times it was asked about."""
+    written: int
+    """The same for the length of long values it would write."""
 
     def get(self, table: type[R], key: Any) -> R | None:
         """The row, None if there is none, or `Missing` if nobody looked."""

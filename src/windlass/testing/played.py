@@ -51,6 +51,7 @@ class Played:
         self.now = 1_700_000_000_000
         self.memo: dict[Any, Any] = {}
         self.steps = 0
+        self.written = 0
         self.tables: dict[type[Row], dict[Any, Row]] = {}
         self._params = _json(params or {})
         if begin:

@@ -33,11 +33,15 @@ from windlass.wiring.system import data_dir as files_of
 from windlass.wiring.websockets import PeerWebSockets
 
 _PORTS_TRIED = 50
+_SWITCH_S = 0.0005
+"""How long a thread that compiles or checks something large may keep all others waiting at a time.
+Every statement of SQLite's waits so long to go on, and a pass has dozens of them."""
 
 
 def run(main: Coroutine[Any, Any, int]) -> int:
     """Run a command to its exit code; a refusal is one line on stderr."""
     log_to_stderr(logging.WARNING)
+    sys.setswitchinterval(_SWITCH_S)
     try:
         return uvloop.run(main)
     except WindlassError as error:

@@ -34,7 +34,7 @@ from windlass.ports.store import Store
 from windlass.protocol.packages.signature import Trust
 from windlass.server.app import AppOptions, create_app
 from windlass.server.commands import COMMAND, Commands
-from windlass.server.link.duties import LinkChecks, LinkLeases
+from windlass.server.link.duties import LinkChecks, LinkLeases, LinkTokens
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.server.push_urls import LOOPBACK
 from windlass.wiring.functions import executions
@@ -133,6 +133,7 @@ class System:
         if "api" in self.options.roles:
             self._loop(LinkLeases(self.link))
             self._loop(LinkChecks(self.link))
+            self._loop(LinkTokens(self.link))
             doing = {COMMAND: self.commands.carry_out, RELEASE: self.link.release}
             self._loop(Outbox(engine, doing, self.link.addresses))
         if "control" not in self.options.roles:

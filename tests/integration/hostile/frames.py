@@ -68,6 +68,7 @@ LATER: dict[str, Json] = {
     },
     "ack": {"ok": True, "for": "x", "ack_seq": 0, "ack_bitmap": 0, "recv_window": 64},
     "register": REGISTER,
+    "resume": {"session_id": "s", "session_token": "t", "last_seen_seq": 0},
 }
 """What a worker can say once it is known."""
 
@@ -82,6 +83,7 @@ _TYPES: dict[str, tuple[str, str]] = {
     "package": ("pkg.event", "biz.pkg.event"),
     "catalog": ("", "biz.pkg.catalog"),
     "ack": ("ack", "control.ack"),
+    "resume": ("control.resume", "control.resume"),
 }
 
 
@@ -110,6 +112,22 @@ def openings(worker: Independent, seed: int, each: int) -> Iterator[list[bytes]]
     for number, frame in enumerate((hello(worker), registering(worker))):
         for _, raw in spoilt(frame, seed + number, each):
             yield [*good[:number], raw]
+
+
+async def resumptions(worker: Independent, seed: int, each: int) -> list[list[bytes]]:
+    """Words that take up a session again, spoilt; there is one, if the generation has any."""
+    payload = dict(LATER["resume"])
+    async with websockets.connect(worker.url) as socket:
+        for frame in (hello(worker), registering(worker)):
+            await socket.send(json.dumps(frame))
+        while isinstance(worker, SecondGeneration):
+            heard = json.loads(await asyncio.wait_for(socket.recv(), 5))
+            if heard["type"] == "control.session.accept":
+                told = heard["payload"]
+                payload |= {name: told[name] for name in ("session_id", "session_token")}
+                break
+    frame = worker.envelope(type_of(worker, "resume"), payload, ack={"request": True})
+    return [[raw] for _, raw in spoilt(frame, seed, each)]
 
 
 def later(worker: Independent, name: str, seed: int, each: int) -> Iterator[bytes]:

@@ -5,7 +5,15 @@ from functools import partial
 
 import pytest
 
-from tests.integration.hostile.frames import LATER, later, openings, say, say_later, type_of
+from tests.integration.hostile.frames import (
+    LATER,
+    later,
+    openings,
+    resumptions,
+    say,
+    say_later,
+    type_of,
+)
 from tests.integration.hostile.world import TOKEN, World, all_of, ended
 from tests.integration.link.conftest import connected
 from tests.integration.link.independent import FirstGeneration, Independent, SecondGeneration
@@ -23,6 +31,16 @@ async def test_first_words_with_anything_in_them_hurt_nobody(
     worker = kind(world.url, f"evil-{kind.__name__}", [], token=TOKEN)
     with world.asked_throughout():
         await all_of([partial(say, worker, frames) for frames in openings(worker, 14, 30)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_sessions_taken_up_with_anything_in_the_frame_hurt_nobody(
+    world: World, kind: type[Independent]
+) -> None:
+    worker = kind(world.url, f"evil-again-{kind.__name__}", [], token=TOKEN)
+    frames = await resumptions(worker, 15, 60)
+    with world.asked_throughout():
+        await all_of([partial(say, worker, some) for some in frames])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.hostile_flows import adversarial
 from tests.integration.hostile.world import FLOWS, GOOD, TOKEN, all_of
+from windlass.testing import servers
 from windlass.testing.processes import ServerProcess, started
 
 pytestmark = pytest.mark.anyio
@@ -23,10 +24,10 @@ ALONE_S = 2.0
 BESIDE_S = 3.0
 """For how long people go on once all the others are there."""
 WITHIN = 3.0
-FLOOR_S = 2.0
-"""Less than this is not held against the server. A good run takes several commits, and shares them
-with megabytes of others; on two busy cores its p99 was found to rise from 0.15 s to 1.0 to 1.4 s,
-and to a minute before values had a bound."""
+FLOOR_S = 0.15
+"""Less than this is not held against the server: what a timer and a sync of the disk vary by."""
+TRIES = 3
+"""How often it may be measured: the machine has other things to do, which make it only worse."""
 ENDED = ("succeeded", "failed", "cancelled")
 
 
@@ -56,33 +57,51 @@ class Load:
         return sorted(self.took)[len(self.took) * 99 // 100]
 
 
-async def test_a_good_load_hardly_notices_a_hundred_flows_that_mean_harm(tmp_path: Path) -> None:
+@pytest.fixture(params=["sqlite", "postgres"])
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'windlass.db'}"
+    server: servers.PostgresServer = request.getfixturevalue("postgres_server")
+    return server.new_database()
+
+
+async def test_a_good_load_hardly_notices_a_hundred_flows_that_mean_harm(
+    db: str, tmp_path: Path
+) -> None:
     log = tmp_path / "server.log"
-    db = f"sqlite:///{tmp_path / 'windlass.db'}"
     headers = {"Authorization": f"Bearer {TOKEN}"}
     server = ServerProcess(db, "--admin-token", TOKEN, log=log)
     with started(server):
         async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60) as http:
             body = {"definition": FLOWS[GOOD]}
             assert (await http.post(f"/api/v1/flows/{GOOD}/versions", json=body)).status_code == 201
-            alone, beside = Load(http), Load(http)
-            await alone.run(asyncio.Event(), 0.5)
-            alone.took.clear()  # the first ones warm the server up
-            await alone.run(asyncio.Event(), ALONE_S)
-            over = asyncio.Event()
-            loading = asyncio.ensure_future(beside.run(over))
-            runs, refused = await unleashed(http)
-            await asyncio.sleep(BESIDE_S)
-            over.set()
-            await loading
-            assert len(runs) + len(refused) == ADVERSARIES
-            await all_end_or_say_why(http, runs)
-            after = Load(http)
-            await after.run(asyncio.Event(), ALONE_S)
-            # The machine has other things to do as well, now more and now less.
-            own = max(alone.p99, after.p99)
-            assert beside.p99 < max(FLOOR_S, WITHIN * own), (alone.p99, beside.p99, after.p99)
+            await Load(http).run(asyncio.Event(), 0.5)  # the first ones warm the server up
+            measured: list[tuple[float, float]] = []
+            for _ in range(TRIES):
+                own, beside = await p99s(http)
+                measured.append((own, beside))
+                if beside < max(FLOOR_S, WITHIN * own):
+                    break
+            else:
+                raise AssertionError(f"p99 without and with them: {measured}")
     assert "Traceback" not in log.read_text()
+
+
+async def p99s(http: httpx.AsyncClient) -> tuple[float, float]:
+    """How long a good run takes without the others and beside them."""
+    alone, beside, after = Load(http), Load(http), Load(http)
+    await alone.run(asyncio.Event(), ALONE_S)
+    over = asyncio.Event()
+    loading = asyncio.ensure_future(beside.run(over))
+    runs, refused = await unleashed(http)
+    await asyncio.sleep(BESIDE_S)
+    over.set()
+    await loading
+    assert len(runs) + len(refused) == ADVERSARIES
+    await all_end_or_say_why(http, runs)
+    await after.run(asyncio.Event(), ALONE_S)
+    # The machine has other things to do as well, now more and now less.
+    return max(alone.p99, after.p99), beside.p99
 
 
 async def unleashed(http: httpx.AsyncClient) -> tuple[dict[str, str], list[str]]:
@@ -94,9 +113,9 @@ async def unleashed(http: httpx.AsyncClient) -> tuple[dict[str, str], list[str]]
         name = what.replace(" ", "-")
         body = {"definition": definition}
         pushed = await http.post(f"/api/v1/flows/{name}/versions", json=body)
-        assert pushed.status_code in (201, 422), (what, pushed.text)
+        assert pushed.status_code in (200, 201, 422), (what, pushed.text)
         made = pushed
-        if pushed.status_code == 201:
+        if pushed.status_code < 300:
             made = await http.post("/api/v1/runs", json={"flow": name})
             assert made.status_code in (202, 422), (what, made.text)
         if made.status_code == 202:

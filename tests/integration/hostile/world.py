@@ -114,11 +114,13 @@ class Watch(threading.Thread):
 
     def run(self) -> None:
         with self._world.sync() as http:
-            while not self._over.wait(0.1):
+            over = False
+            while not over:
                 try:
                     self._ask(http)
                 except Exception as error:  # noqa: BLE001  whatever it is, the test must say so
                     self.wrong.append(repr(error))
+                over = self._over.wait(0.1)
 
     def _ask(self, http: httpx.Client) -> None:
         began = time.monotonic()

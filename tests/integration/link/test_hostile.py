@@ -1,6 +1,7 @@
 """Frames that make no sense, are none of the sender's business or come from strangers."""
 
 import asyncio
+import contextlib
 import json
 from typing import Any
 
@@ -233,7 +234,55 @@ async def test_a_revoked_token_ends_the_session_it_began(server: LinkServer) -> 
     worker = worker_of(server, token=made["token"])
     async with connected(worker):
         await server.http.delete(f"/api/v1/tokens/{made['id']}")
-        await until(lambda: worker.session is None, 20)  # refused, also when it wants to resume
+        await until(lambda: worker.session is None, 5)  # refused, also when it wants to resume
         worker.ready.clear()
         await asyncio.sleep(0.5)
         assert not worker.ready.is_set()
+
+
+async def half(socket: Any, frame: Json) -> None:
+    with contextlib.suppress(websockets.ConnectionClosed):
+        await socket.send(json.dumps(frame)[:-9])
+
+
+class BrokenSecond(SecondGeneration):
+    """Comes back whenever it is turned away, and sends half a result each time."""
+
+    async def send(self, frame: Json) -> None:
+        if frame["type"] == "biz.exec.result":
+            await half(self.socket, frame)
+        else:
+            await super().send(frame)
+
+
+class BrokenFirst(FirstGeneration):
+    """The same in the first generation, which has no sessions to take up again."""
+
+    async def run(self) -> None:
+        while True:
+            with contextlib.suppress(OSError, websockets.WebSocketException):
+                await super().run()
+            await asyncio.sleep(0.05)
+
+    async def open(self) -> None:
+        await super().open()
+        if self.executed:
+            await half(self.socket, self.envelope("result", {}))
+
+    async def send(self, frame: Json) -> None:
+        if frame["type"] == "result":
+            await half(self.socket, frame)
+        else:
+            await super().send(frame)
+
+
+@pytest.mark.parametrize("lease_s", [30.0])
+@pytest.mark.parametrize("kind", [BrokenFirst, BrokenSecond])
+async def test_a_worker_that_sends_broken_results_for_ever_does_not_keep_its_run_open(
+    server: LinkServer, kind: type[Independent]
+) -> None:
+    async with connected(worker_of(server, kind)):
+        run = await server.wait(await server.start(chain("broken", "demo.a")), 15)
+        assert run["status"] == "failed", run
+        tasks = (await server.http.get(f"/api/v1/runs/{run['runId']}/tasks")).text
+        assert "frames that nobody can read" in tasks

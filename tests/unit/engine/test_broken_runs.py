@@ -11,7 +11,6 @@ from windlass.engine import flows, runs
 from windlass.engine.attempts import Attempts
 from windlass.engine.demand import Demand, Demands
 from windlass.engine.engine import Engine
-from windlass.kernel.turn import pause_ms
 from windlass.model.errors import BadRequest, DefinitionError, TooMuchWork
 from windlass.model.rows import Event, Run, Task, Timer, read_failure
 from windlass.model.states import RunState, TaskState
@@ -274,7 +273,3 @@ async def test_a_value_that_doubles_each_time_round_ends_its_run_and_nobody_else
         ended = await local.run({"start": "a", "nodes": {"a": call}, "edges": [loop]})
         assert ended.state is RunState.FAILED
         assert "keep what is larger as a resource" in (ended.run.error or "")
-
-
-def test_what_goes_on_for_long_goes_on_at_a_pace_that_leaves_room() -> None:
-    assert [pause_ms(events) for events in (1, 100, 101, 1_001, 10_001)] == [0, 0, 10, 50, 250]

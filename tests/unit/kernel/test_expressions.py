@@ -1,5 +1,6 @@
 """Conditions hold or do not, for any values their references read."""
 
+import time
 from typing import Any
 
 import pytest
@@ -160,3 +161,37 @@ def test_refs_of_finds_every_reference_in_order() -> None:
     a, b, c = (Ref(Root.SHARED, (name,)) for name in "abc")
     expr = Expr("and", (Expr("eq", (a, b)), Expr("not", (Expr("exists", (c,)),))))
     assert list(refs_of(expr)) == [a, b, c]
+
+
+MANY: tuple[Any, ...] = (
+    None,
+    True,
+    False,
+    0,
+    5,
+    5.0,
+    "5",
+    "5.0",
+    "",
+    "a",
+    "true",
+    "null",
+    [],
+    [1],
+    [1.0],
+    {},
+    "[1]",
+)
+
+
+@pytest.mark.parametrize("part", MANY)
+def test_a_list_contains_exactly_what_equals_one_of_its_items(part: Any) -> None:
+    for item in MANY:
+        assert check("contains", [item], part) == check("eq", item, part), (item, part)
+
+
+def test_a_long_list_in_a_long_list_is_looked_for_in_no_time() -> None:
+    began = time.process_time()
+    assert not check("contains", [0] * 20_000, [0] * 20_000)
+    assert not check("in", {"a": list(range(20_000))}, ["x"] * 20_000)
+    assert time.process_time() - began < 1

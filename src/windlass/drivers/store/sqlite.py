@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from windlass.drivers.sql import statements
+from windlass.drivers.sql.checkpoints import Checkpoints
 from windlass.drivers.sql.clock import SteadyClock
 from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.migrate_sqlite import found
@@ -54,7 +55,8 @@ def connect(path: str) -> sqlite3.Connection:
     connection.execute("pragma synchronous = full")
     connection.execute("pragma busy_timeout = 30000")
     connection.execute("pragma cache_size = -16000")
-    connection.execute("pragma wal_autocheckpoint = 4000")
+    # Far more than the checkpoints beside the commits leave: only where those cannot keep up.
+    connection.execute("pragma wal_autocheckpoint = 64000")
     connection.execute("pragma case_sensitive_like = on")  # as PostgreSQL does
     return connection
 
@@ -72,6 +74,7 @@ class SqliteStore:
         check_schema(found(self._write))
         self._read = connect(path)
         self._read.execute("pragma query_only = on")
+        self._checkpoints = Checkpoints(connect(path))
         self._clock.not_before(self._read.execute(self._queries["newest_time"]).fetchone()[0])
         self._closed = asyncio.Event()
         self._data_version: int | None = None
@@ -174,6 +177,7 @@ class SqliteStore:
         self._closed.set()
         self._writer.shutdown(wait=True)
         self._reader.shutdown(wait=True)
+        self._checkpoints.close()
         self._read.close()
         self._write.close()
 
@@ -187,6 +191,10 @@ class SqliteStore:
             raise Unavailable(f"the database does not answer: {error}") from error
 
     # The rest runs in the writer's thread, for sessions.
+
+    async def save(self, writes: Writes) -> None:
+        await self.write(lambda db: save(db, writes))
+        self._checkpoints.soon()
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         return await self._on(self._writer, lambda: work(self._write))
@@ -287,7 +295,7 @@ class SqliteSession:
         return from_tuples(Task, await self._store.write(read))
 
     async def save(self, writes: Writes) -> None:
-        await self._store.write(lambda db: save(db, writes))
+        await self._store.save(writes)
 
 
 def save(db: sqlite3.Connection, writes: Writes) -> None:

@@ -23,7 +23,7 @@ from windlass.protocol.workers_api import (
 )
 from windlass.server.api.packages import readable
 from windlass.server.api.runs import find
-from windlass.server.audit import line, note
+from windlass.server.audit import line
 from windlass.server.caller import check_steers, engine_of
 from windlass.server.commands import Commands, target_of
 from windlass.server.http import parse_json, read_body, read_json, reply
@@ -130,11 +130,12 @@ async def rebind_run(request: Request) -> Response:
     """Execute the rest of a run elsewhere: on the worker named, or on any that can."""
     body = await read_json(request, RebindBody)
     run = await find(request)
-    moved = await rebind.rebind(engine_of(request), run, body.worker_id or None)
+    worker_id = body.worker_id or None
+    noted = line(request, "run.rebind", "run", run.id, workerId=worker_id)
+    moved = await rebind.rebind(engine_of(request), run, worker_id, noted)
     commands: Commands = request.app.state.commands
     for worker_id in sorted(set(moved.was.values()) - {moved.worker_id}):
         await commands.tell_moved(worker_id, body.reason, [run.id])
-    await note(request, "run.rebind", "run", run.id, workerId=moved.worker_id)
     view = ReboundView(
         run_id=run.id,
         worker_id=moved.worker_id,

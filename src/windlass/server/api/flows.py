@@ -1,5 +1,7 @@
 """Flows: push, validate, list, read."""
 
+from functools import partial
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,6 +12,7 @@ from windlass.engine import flows, workflows
 from windlass.engine.catalog import catalog_of, packages_named
 from windlass.engine.compiling import compiled, read_text
 from windlass.engine.engine import Engine
+from windlass.model.access import Audit
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Flow, Version
 from windlass.model.values import is_object
@@ -23,7 +26,7 @@ from windlass.protocol.api import (
     VersionView,
     WarningView,
 )
-from windlass.server.audit import note
+from windlass.server.audit import line
 from windlass.server.caller import engine_of
 from windlass.server.http import parse_json, read_body, reply
 from windlass.server.paging import fetch_page
@@ -55,10 +58,14 @@ async def push(request: Request) -> Response:
         target, created = await push_workflow(request, name, definition, body)
     else:
         done = await flows.publish(
-            engine_of(request), name, definition, description=body.description, status=body.status
+            engine_of(request),
+            name,
+            definition,
+            description=body.description,
+            status=body.status,
+            along=partial(published, request, "flow.publish", "flow"),
         )
         target, created = done.target, done.created
-    await note(request, "flow.publish", "flow", target.flow_id, version=target.number)
     view = PublishedView(
         flow_id=target.flow_id,
         flow=target.flow_name,
@@ -67,6 +74,11 @@ async def push(request: Request) -> Response:
         created=created,
     )
     return reply(view, 201 if created else 200)
+
+
+def published(request: Request, action: str, kind: str, version: Version) -> Audit:
+    """The audit line of a version, for the commit that adds it."""
+    return line(request, action, kind, version.flow_id, version=version.number)
 
 
 async def push_workflow(
@@ -79,7 +91,10 @@ async def push_workflow(
             text = f'the path names "{name}", the workflow is "{own[1]}" ({own[0]})'
             raise BadRequest(f"{text}; publish it under its own name or id")
     draft = body.status == "draft"
-    done = await workflows.publish_workflow(engine_of(request), definition, draft=draft)
+    along = partial(published, request, "flow.publish", "flow")
+    done = await workflows.publish_workflow(
+        engine_of(request), definition, draft=draft, along=along
+    )
     return done.target, done.created
 
 

@@ -11,7 +11,7 @@ from windlass.model.rows import Checkpoint
 from windlass.model.states import CheckpointState
 from windlass.ports.store import Cond
 from windlass.protocol.api import AnswerBody, CheckpointView, OkView, Page
-from windlass.server.audit import note
+from windlass.server.audit import line
 from windlass.server.caller import engine_of, who
 from windlass.server.http import raw, read_json, reply
 from windlass.server.paging import fetch_page
@@ -84,8 +84,8 @@ async def resolve(request: Request) -> Response:
         raise BadRequest('an answer is needed, such as "approved" or "rejected"')
     row = await find(request)
     by = who(request).name
-    await runs.answer(engine_of(request), row.id, body.answer, by=by, note=body.note)
-    await note(request, "checkpoint.answer", "checkpoint", row.id, run=row.run_id)
+    noted = line(request, "checkpoint.answer", "checkpoint", row.id, run=row.run_id)
+    await runs.answer(engine_of(request), row.id, body.answer, noted, by=by, note=body.note)
     return reply(OkView())
 
 

@@ -204,8 +204,8 @@ async def cancel(request: Request) -> Response:
     body = await read_json(request, CancelBody)
     engine = engine_of(request)
     run = await find(request)
-    await runs.cancel(engine, run.id, body.reason)
-    await note(request, "run.cancel", "run", run.id, reason=body.reason)
+    noted = line(request, "run.cancel", "run", run.id, reason=body.reason)
+    await runs.cancel(engine, run.id, body.reason, noted)
     if astraflow.is_workflow_run(run) and not wants_native(request):
         return reply(run_ref(await runs.get_run(engine, run.id)), 202)
     return reply(OkView(), 202)
@@ -215,8 +215,8 @@ async def signal(request: Request) -> Response:
     """Set a shared key from outside; waits for it go on."""
     body = await read_json(request, SignalBody)
     run = await find(request)
-    await runs.signal(engine_of(request), run.id, body.key, body.value)
-    await note(request, "run.signal", "run", run.id, key=body.key)
+    noted = line(request, "run.signal", "run", run.id, key=body.key)
+    await runs.signal(engine_of(request), run.id, body.key, body.value, noted)
     return reply(OkView())
 
 
@@ -227,8 +227,8 @@ async def retry(request: Request) -> Response:
     run = await find(request)
     task, redone = await runs.redo_preview(engine, run, body.task, descendants=body.from_)
     if not body.dry_run:
-        await runs.retry(engine, run.id, body.task and task.id, body.from_)
-        await note(request, "run.retry", "run", run.id, task=task.id, descendants=body.from_)
+        noted = line(request, "run.retry", "run", run.id, task=task.id, descendants=body.from_)
+        await runs.retry(engine, run.id, body.task and task.id, body.from_, noted)
     return reply(RetryView(task=task.id, redone=redone), 200 if body.dry_run else 202)
 
 

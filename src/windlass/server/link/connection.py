@@ -31,6 +31,7 @@ from windlass.server.link.session import Session
 log = logging.getLogger(__name__)
 
 CLOSE_CODE = 1011
+_REASON_BYTES_MAX = 120
 HELLO_S = 10.0
 """How long a new connection may take to say who it is and what it can do."""
 
@@ -88,7 +89,7 @@ class Connection:
         try:
             for frame in self._link.take(self._plane.clock()):
                 await self._websocket.send_text(frame.decode())
-            await self._websocket.close(CLOSE_CODE, self._reason[:120])
+            await self._websocket.close(CLOSE_CODE, _short(self._reason))
         except (WebSocketDisconnect, RuntimeError):
             return
 
@@ -108,6 +109,8 @@ class Connection:
         except Refused as refusal:
             self._reason = refusal.reason
             log.info("link of %s refused: %s", self._link.worker or "somebody", refusal)
+            if self._session is not None and self._session.link is self._link:
+                self._session.unread(refusal.reason)
             self._link.refuse(refusal.code, refusal.reason, self._plane.clock())
 
     async def _receive(self) -> None:
@@ -252,7 +255,8 @@ class Connection:
                     await self._websocket.send_text(frame.decode())
                 self._schedule()
                 if self._link.state is LinkState.CLOSED:
-                    await self._websocket.close(CLOSE_CODE, self._reason or "superseded session")
+                    reason = self._reason or "superseded session"
+                    await self._websocket.close(CLOSE_CODE, _short(reason))
                     return
         except (WebSocketDisconnect, RuntimeError):
             return
@@ -275,3 +279,8 @@ class Connection:
             session.undelivered(frame_id)
         self._schedule()
         self._wake()
+
+
+def _short(reason: str) -> str:
+    """A reason as it fits into the frame that closes a connection, which is counted in bytes."""
+    return reason.encode(errors="replace")[:_REASON_BYTES_MAX].decode(errors="ignore")

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from windlass.server.auth import STALE_MS
 from windlass.server.link.plane import LinkPlane
 
 
@@ -17,6 +18,20 @@ class LinkLeases:
 
     async def pause(self) -> None:
         await asyncio.sleep(self._plane.attempts.lease_s / 3)
+
+
+class LinkTokens:
+    """Ends connections whose token was revoked, as soon as event streams end."""
+
+    def __init__(self, plane: LinkPlane) -> None:
+        self._plane = plane
+
+    async def run_once(self) -> int:
+        await self._plane.check_tokens()
+        return 0
+
+    async def pause(self) -> None:
+        await asyncio.sleep(STALE_MS / 1000)
 
 
 class LinkChecks:

@@ -16,6 +16,7 @@ class Held:
         "run_id",
         "stopped",
         "timer",
+        "unread",
     )
 
     def __init__(self, attempt_id: str, run_id: str, node_type: str, at: float) -> None:
@@ -30,6 +31,8 @@ class Held:
         """It was sent before this session began; the worker may know nothing of it any more."""
         self.parked = 0
         """Calls to the rest of its chain that it waits for; meanwhile it needs no slot."""
+        self.unread = 0
+        """Frames the worker sent while it had this that nobody could read."""
         self.timer: asyncio.TimerHandle | None = None
 
     def forget_timer(self) -> None:

@@ -130,6 +130,8 @@ class LinkPlane:
             for held in old.held.values():
                 if not held.stopped and held.attempt_id not in found:
                     found[held.attempt_id] = Held(held.attempt_id, held.run_id, held.node_type, now)
+                if held.attempt_id in found:
+                    found[held.attempt_id].unread = held.unread
         if session.link.generation is Generation.FIRST or instance == session.instance:
             return list(found.values())
         session.held |= found
@@ -237,14 +239,22 @@ class LinkPlane:
                 if held.attempt_id in ids and stopping.get(held.attempt_id, True):
                     session.stop(held.attempt_id)
 
+    async def check_tokens(self) -> None:
+        """End connections whose token counts no longer."""
+        asked = self.live
+        allowed = await asyncio.gather(*(session.still_allowed() for session in asked))
+        for session, may in zip(asked, allowed, strict=True):
+            if session.connected and not may:
+                text = "the token is revoked or has expired"
+                log.warning("worker %s: %s", session.worker_id, text)
+                session.link.refuse(codes.INVALID_TOKEN, text, self.clock())
+                session.flush()
+
     async def check(self) -> None:
         """Note who is there, and end connections that have been silent for too long."""
         now = self.clock()
         limit = self.settings.heartbeat_s
         present: list[Session] = []
-        asked = self.live
-        allowed = await asyncio.gather(*(session.still_allowed() for session in asked))
-        barred = {session.id for session, may in zip(asked, allowed, strict=True) if not may}
         for session in list(self.sessions.values()):
             silent = now - session.heard_at
             missed = int(silent // limit)
@@ -253,10 +263,6 @@ class LinkPlane:
             if session.connected and silent > 3 * limit:
                 log.warning("worker %s has been silent for %.0f s", session.worker_id, silent)
                 session.link.refuse(codes.SESSION_DENIED, "no heartbeat", now)
-                session.flush()
-            elif session.connected and session.id in barred:
-                log.warning("worker %s: its token is revoked or has expired", session.worker_id)
-                session.link.refuse(codes.INVALID_TOKEN, "the token is revoked or has expired", now)
                 session.flush()
             elif session.connected:
                 present.append(session)

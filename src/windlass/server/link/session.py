@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 
 _ARRIVES_S = 3.0
 """How long a command may take to arrive."""
+_UNREAD_MAX = 5
+"""How many frames that are none a worker may send before what it holds is over."""
 NOTE_AFTER_S = 0.1
 """An acknowledged task is shown as running only if it takes longer: most end before that, and
 nothing depends on it."""
@@ -231,6 +233,17 @@ class Session:
         self._over(held)
         failure = Failure("fatal", f"its result cannot be read: {garbled.reason}")
         self.reports.failure(garbled, held.attempt_id, failure, codes.INVALID)
+
+    def unread(self, reason: str) -> None:
+        """A frame was no frame at all, and ended its connection. The worker comes back and sends it
+        again; if it goes on like that, one of them was to be the end of what it holds."""
+        for held in list(self.held.values()):
+            held.unread += 1
+            if held.unread >= _UNREAD_MAX:
+                self._over(held)
+                text = f"worker {self.worker_id} sent {held.unread} frames that nobody can read"
+                failure = Failure("failed", f"{text}: {reason[:200]}", code=codes.INVALID)
+                self.reports.failed(held.attempt_id, failure)
 
     def settle(self, arrived: Arrived | Garbled, code: str = "", reason: str = "") -> None:
         self.link.settle(arrived, self.plane.clock(), code=code, reason=reason)

@@ -20,7 +20,7 @@ from windlass.model.effects import RELEASE
 from windlass.model.rows import Failure
 from windlass.server.app import AppOptions, create_app
 from windlass.server.commands import COMMAND, Commands
-from windlass.server.link.duties import LinkChecks, LinkLeases
+from windlass.server.link.duties import LinkChecks, LinkLeases, LinkTokens
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.testing.memory import MemoryDatabase, MemoryStore
 from windlass.testing.simulator.flows import LOCAL
@@ -124,6 +124,7 @@ class Server:
         process.spawn(runner.run())
         process.spawn(run_forever(LinkLeases(link)))
         process.spawn(run_forever(LinkChecks(link)))
+        process.spawn(run_forever(LinkTokens(link)))
 
     @property
     def _limits(self) -> Limits:

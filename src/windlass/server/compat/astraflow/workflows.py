@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -16,8 +17,8 @@ from windlass.model.errors import BadRequest, NotFound
 from windlass.model.values import is_object
 from windlass.ports.blobs import Blobs
 from windlass.protocol.exchange import Wire
-from windlass.server.api.flows import like
-from windlass.server.audit import note
+from windlass.server.api.flows import like, published
+from windlass.server.audit import line
 from windlass.server.caller import engine_of
 from windlass.server.http import page_limit, parse_json, read_body, read_json, reply
 from windlass.server.routes import Route
@@ -50,9 +51,9 @@ async def keep(request: Request) -> Response:
     keyed = Keyed(engine_of(request), "workflow", key, text)
     # Keeping the same again changes nothing, so only another body under the key matters.
     await keyed.earlier()
-    done = await workflows.publish_workflow(engine_of(request), definition, draft=True)
+    along = partial(published, request, "workflow.keep", "workflow")
+    done = await workflows.publish_workflow(engine_of(request), definition, draft=True, along=along)
     target = done.target
-    await note(request, "workflow.keep", "workflow", target.flow_id, version=target.number)
     view = WorkflowRef(workflow_id=target.flow_id, version=target.number, definition_hash=done.hash)
     await keyed.remember(target.version_id)
     headers = {"Location": f"/api/v1/workflows/{target.flow_id}"}
@@ -94,10 +95,13 @@ def definition_reply(request: Request, source: str, digest: str = "") -> Respons
 async def delete(request: Request) -> Response:
     """Delete a workflow; runs of it and their definitions stay."""
     workflow_id = request.path_params["id"].lower()
-    count = await library.delete_workflow(engine_of(request), workflow_id)
+    await library.delete_workflow(
+        engine_of(request),
+        workflow_id,
+        lambda count: line(request, "workflow.delete", "workflow", workflow_id, versions=count),
+    )
     blobs: Blobs = request.app.state.blobs
     await blobs.remove(preview_key(workflows.flow_id_of(engine_of(request), workflow_id)))
-    await note(request, "workflow.delete", "workflow", workflow_id, versions=count)
     return Response(status_code=204)
 
 

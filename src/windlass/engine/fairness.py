@@ -1,0 +1,232 @@
+"""Which jobs the next pass takes: fairly over runs.
+
+Theory of operation. Everybody in a pass waits for all of it, and whoever comes meanwhile waits for
+the next. Most runs cost little: their jobs are taken in the order they came. A run that has cost
+much of late is *costly*: its jobs wait in a line of its own. While anybody else is about, costly
+runs together get a share of the time and each pass takes a little of theirs, that of the cheapest
+first; while nobody else is, they get all of it. A *large* job holds its pass up for long and cannot
+be divided: while others are about a pass takes one at most, and after it there is none for several
+times as long, so that others get through in between.
+
+What a run costs is counted, not measured: a process that was stopped for a while must not punish
+runs, and the simulator must see the same thing twice. The unit is about a microsecond.
+"""
+
+from collections import Counter, deque
+from heapq import heapify, heappop, heapreplace
+from itertools import islice
+
+from windlass.engine.jobs import AnyJob, Job, WriteJob
+from windlass.engine.workspace import RunView
+from windlass.kernel.events import (
+    AttemptFailed,
+    AttemptStarted,
+    AttemptSucceeded,
+    LeaseExpired,
+    TimerFired,
+)
+from windlass.kernel.turn import Decision
+from windlass.model.rows import Task
+
+_IN_TURN = (AttemptFailed, AttemptStarted, AttemptSucceeded, LeaseExpired, TimerFired)
+"""What a run's own doing brings."""
+
+_JOB = 400
+_TASK = 100
+_BYTES = 64
+"""How many bytes of long values cost as much as one step: they are written several times."""
+_SMALL = 2_000
+_ONE_IN = 8
+
+_WINDOW_MS = 5_000
+_COSTLY = 50_000
+"""From what it cost in this window and the one before on a run is costly."""
+_EACH = 48
+"""How many jobs of one run may wait before it has a line of its own."""
+_OTHERS_MS = 200
+"""How long after its last job somebody else counts as being about."""
+_SHARE = 400
+"""What costly runs may cost together, for each millisecond, while others are about."""
+_SAVED_UP = 8_000
+"""What of their share they may save up, and so the most that one pass takes of small jobs."""
+_OWED_MAX = 500_000
+_LARGE = 10_000
+_LARGE_RESTS = 8
+"""How many times as long as a large job there is no other."""
+_PASS = 120_000
+"""What a pass takes of costly runs while nobody else is about."""
+
+
+def cost_of(decision: Decision, view: RunView) -> int:
+    """What deciding and storing something costs, in all."""
+    tasks = decision.made.get(Task)
+    rows = _TASK * len(tasks) if tasks else 0
+    return _JOB + view.steps + rows + view.written // _BYTES
+
+
+class Costs:
+    """What each run has cost of late, in two windows, so that forgetting costs nothing."""
+
+    def __init__(self) -> None:
+        self.costly: set[str] = set()
+        self._now: dict[str, int] = {}
+        self._before: dict[str, int] = {}
+        self._large: dict[str, int] = {}
+        """The last large job of a run that had one."""
+        self._until = 0
+        self._skipped = 0
+
+    def at(self, now: int) -> None:
+        """Begin a new window if it is time to."""
+        if now >= self._until:
+            recent = now < self._until + _WINDOW_MS
+            self._before = self._now if recent else {}
+            self._now = {}
+            self._large = {run: cost for run, cost in self._large.items() if run in self._before}
+            self.costly = {run for run, cost in self._before.items() if cost >= _COSTLY}
+            self._until = now + _WINDOW_MS
+
+    def add(self, run_id: str, cost: int) -> bool:
+        """Add a cost; tells whether the run is costly with it. Of small ones one in a few is
+        counted, for all of them: every job of every run comes here."""
+        if cost < _SMALL:
+            self._skipped += 1
+            if self._skipped < _ONE_IN:
+                return run_id in self.costly
+            self._skipped = 0
+            cost *= _ONE_IN
+        elif cost >= _LARGE:
+            self._large[run_id] = cost
+        total = self._now[run_id] = self._now.get(run_id, 0) + cost
+        if total + self._before.get(run_id, 0) >= _COSTLY:
+            self.costly.add(run_id)
+        return run_id in self.costly
+
+    def of(self, run_id: str) -> int:
+        return self._now.get(run_id, 0) + self._before.get(run_id, 0)
+
+    def expected(self, run_id: str) -> int:
+        """What the next job of a costly run may cost."""
+        return self._large.get(run_id, _JOB)
+
+
+class JobQueue:
+    """Jobs that wait for a pass; those of one run keep their order."""
+
+    def __init__(self) -> None:
+        self._costs = Costs()
+        self._jobs: deque[AnyJob] = deque()
+        """Of runs that cost little, and of none. A run has jobs here or in a line, never both."""
+        self._lines: dict[str, deque[AnyJob]] = {}
+        self._others_until = 0
+        self._credit = 0
+        """What costly runs may cost right now while others are about; they may owe some."""
+        self._credit_at = 0
+        self._large_at = 0
+        """When the next large job may be taken while others are about."""
+
+    def __bool__(self) -> bool:
+        return bool(self._jobs or self._lines)
+
+    def add(self, job: AnyJob) -> None:
+        line = self._lines.get(_run_of(job)) if self._lines else None
+        (self._jobs if line is None else line).append(job)
+
+    def charge(self, run_id: str, cost: int) -> None:
+        """A job of a run was decided, at such a cost."""
+        if self._costs.add(run_id, cost):
+            self._credit = max(-_OWED_MAX, self._credit - cost)
+        if cost >= _LARGE:
+            self._large_at = max(self._large_at, self._credit_at) + cost * _LARGE_RESTS // 1000
+
+    def take(self, count_max: int, now: int) -> list[AnyJob]:
+        """The jobs of the next pass: at most so many of runs that cost little, and some of others.
+        There is always one, if any job waits and nothing is to rest."""
+        self._costs.at(now)
+        self._earn(now)
+        taken = self._take_cheap(count_max)
+        if any(not isinstance(job, WriteJob) for job in taken):
+            self._others_until = now + _OTHERS_MS
+        if self._lines:
+            taken += self._take_costly(count_max, now)
+        return taken
+
+    def rest_ms(self, now: int) -> int:
+        """How long all that waits had better go on waiting, unless somebody else comes."""
+        if self._jobs or not self._lines or not self._shared(now):
+            return 0
+        self._earn(now)
+        owed_ms = 1 - self._credit // _SHARE if self._credit <= 0 else 0
+        if now < self._large_at and all(self._next_cost(run) >= _LARGE for run in self._lines):
+            owed_ms = max(owed_ms, self._large_at - now)
+        return min(owed_ms, self._others_until - now)
+
+    def _shared(self, now: int) -> bool:
+        """Whether anybody but costly runs is about."""
+        return now < self._others_until
+
+    def _earn(self, now: int) -> None:
+        earned = max(0, now - self._credit_at) * _SHARE
+        self._credit = min(_SAVED_UP, self._credit + earned)
+        self._credit_at = now
+
+    def _take_cheap(self, count_max: int) -> list[AnyJob]:
+        if len(self._jobs) > _EACH:
+            first = Counter(map(_run_of, islice(self._jobs, count_max)))
+            for run_id, count in first.most_common(1 + len(first) // _EACH):
+                if count > _EACH and run_id:
+                    self._open_line(run_id)
+        taken: list[AnyJob] = []
+        costly = self._costs.costly
+        while self._jobs and len(taken) < count_max:
+            job = self._jobs[0]
+            if (costly and _run_of(job) in costly) or _result_cost(job) >= _LARGE:
+                self._open_line(job.run_id)
+            else:
+                taken.append(self._jobs.popleft())
+        return taken
+
+    def _open_line(self, run_id: str) -> None:
+        self._lines[run_id] = deque(job for job in self._jobs if _run_of(job) == run_id)
+        self._jobs = deque(job for job in self._jobs if _run_of(job) != run_id)
+
+    def _next_cost(self, run_id: str) -> int:
+        """What the next job of a line may cost."""
+        return max(self._costs.expected(run_id), _result_cost(self._lines[run_id][0]))
+
+    def _take_costly(self, count_max: int, now: int) -> list[AnyJob]:
+        """Jobs of the runs that have cost least, one after the other, up to a cost."""
+        taken: list[AnyJob] = []
+        lines, shared = self._lines, self._shared(now)
+        limit = self._credit if shared else _PASS
+        large_left = len(lines) if not shared else int(now >= self._large_at)
+        cheapest = [(self._costs.of(run_id), run_id) for run_id in lines]
+        heapify(cheapest)
+        while cheapest and limit > 0 and len(taken) < count_max:
+            cost, run_id = cheapest[0]
+            expected = self._next_cost(run_id)
+            if expected >= _LARGE:
+                if not large_left:
+                    heappop(cheapest)
+                    continue
+                large_left -= 1
+            taken.append(lines[run_id].popleft())
+            limit -= expected
+            if lines[run_id]:
+                heapreplace(cheapest, (cost + expected, run_id))
+            else:
+                del lines[run_id]
+                heappop(cheapest)
+        return taken
+
+
+def _result_cost(job: AnyJob) -> int:
+    """What a result costs by its size alone."""
+    event = job.event
+    return len(event.output) // _BYTES if type(event) is AttemptSucceeded else 0
+
+
+def _run_of(job: AnyJob) -> str:
+    """The run whose turn a job waits for; none where it begins one, or somebody asks for it: people
+    who cancel a run that takes too much must not wait for its turn."""
+    return job.run_id if isinstance(job, Job) and isinstance(job.event, _IN_TURN) else ""

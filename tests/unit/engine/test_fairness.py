@@ -1,0 +1,179 @@
+"""Which jobs a pass takes: everybody's in turn, whatever one run costs."""
+
+import asyncio
+
+import pytest
+
+from windlass.engine.fairness import JobQueue
+from windlass.engine.jobs import AnyJob, Job, WriteJob
+from windlass.kernel.events import (
+    AttemptSucceeded,
+    CancelRequested,
+    RunEvent,
+    TimerFired,
+)
+
+MUCH = 200_000
+NOW = 1_000_000
+
+
+def spend(queue: JobQueue, run_id: str, cost: int = MUCH) -> None:
+    """A run costs much, by many small jobs."""
+    queue.take(0, NOW)
+    for _ in range(cost // 1_000):
+        queue.charge(run_id, 1_000)
+
+
+def timer(run_id: str, number: int = 0) -> Job:
+    return Job(TimerFired(f"{run_id}~a.{number}!delay", run_id))
+
+
+def result(run_id: str, size: int) -> Job:
+    return Job(AttemptSucceeded(f"{run_id}~a#1", '"' + "x" * size + '"'))
+
+
+def queue_with(*jobs: AnyJob) -> JobQueue:
+    queue = JobQueue()
+    for job in jobs:
+        queue.add(job)
+    return queue
+
+
+def runs_of(jobs: list[AnyJob]) -> list[str]:
+    return [job.run_id for job in jobs if not isinstance(job, WriteJob)]
+
+
+def events_of(jobs: list[AnyJob], run_id: str) -> list[RunEvent]:
+    return [job.event for job in jobs if isinstance(job, Job) and job.run_id == run_id]
+
+
+def drained(queue: JobQueue, now: int = NOW) -> list[AnyJob]:
+    taken: list[AnyJob] = []
+    while queue:
+        now += max(1, queue.rest_ms(now))
+        taken += queue.take(256, now)
+    return taken
+
+
+def test_what_costs_little_is_taken_in_the_order_it_came() -> None:
+    jobs = [timer(f"r{number}") for number in range(300)]
+    queue = queue_with(*jobs)
+    assert [*queue.take(256, NOW), *queue.take(256, NOW)] == jobs
+    assert not queue
+
+
+def test_a_run_that_costs_much_waits_while_others_are_about() -> None:
+    queue = JobQueue()
+    spend(queue, "bad")
+    for number in range(40):
+        queue.add(timer("bad", number))
+    queue.add(timer("good"))
+    first = queue.take(256, NOW)
+    assert runs_of(first) == ["good"]
+    assert 0 < queue.rest_ms(NOW) <= 200
+
+
+def test_a_run_that_costs_much_gets_all_there_is_when_nobody_else_is_about() -> None:
+    queue = JobQueue()
+    spend(queue, "bad")
+    for number in range(200):
+        queue.add(timer("bad", number))
+    assert queue.rest_ms(NOW) == 0
+    assert len(queue.take(256, NOW)) == 200
+
+
+def test_somebody_new_never_waits_for_a_run_that_costs_much() -> None:
+    queue = JobQueue()
+    spend(queue, "bad")
+    for number in range(1_000):
+        queue.add(timer("bad", number))
+    for step in range(50):
+        queue.add(timer(f"good{step}"))
+        taken = runs_of(queue.take(256, NOW + 5 * step))
+        assert f"good{step}" in taken
+        assert len(taken) < 64, "a pass with others in it is a short one"
+
+
+def test_what_costs_much_goes_on_all_the_same() -> None:
+    queue = JobQueue()
+    spend(queue, "bad")
+    for number in range(100):
+        queue.add(timer("bad", number))
+    served = 0
+    for step in range(200):
+        queue.add(timer(f"good{step}"))
+        served += runs_of(queue.take(256, NOW + 5 * step)).count("bad")
+    assert served == 100
+
+
+def test_jobs_of_one_run_keep_their_order_however_they_are_taken() -> None:
+    queue = JobQueue()
+    expected = [timer("bad", number) for number in range(400)]
+    for number, job in enumerate(expected):
+        queue.add(job)
+        if number % 3 == 0:
+            queue.add(timer(f"good{number}"))
+        if number == 200:
+            queue.take(64, NOW)
+            spend(queue, "bad")
+    taken = events_of(drained(queue), "bad")
+    assert taken == [job.event for job in expected][-len(taken) :]
+
+
+def test_of_runs_that_cost_much_the_cheaper_go_first() -> None:
+    queue = JobQueue()
+    spend(queue, "dear", 10 * MUCH)
+    spend(queue, "cheap")
+    for number in range(3):
+        queue.add(timer("dear", number))
+        queue.add(timer("cheap", number))
+    assert runs_of(queue.take(256, NOW)) == ["cheap"] * 3 + ["dear"] * 3
+
+
+def test_many_jobs_of_one_run_make_it_wait_for_its_turn() -> None:
+    queue = queue_with(*[timer("fan", number) for number in range(300)], timer("good"))
+    taken = runs_of(queue.take(256, NOW))
+    assert taken[0] == "good"
+    assert taken.count("fan") < 64
+
+
+def test_one_large_result_at_a_time_while_others_are_about() -> None:
+    queue = queue_with(*[result(f"big{number}", 4 << 20) for number in range(3)], timer("good"))
+    taken = runs_of(queue.take(256, NOW))
+    assert taken[0] == "good"
+    assert len(taken) == 2
+    queue.charge(taken[1], 100_000)
+    queue.add(timer("good2"))
+    assert runs_of(queue.take(256, NOW + 300)) == ["good2"]
+
+
+def test_people_who_cancel_a_run_that_costs_much_need_not_wait_for_its_turn() -> None:
+    queue = JobQueue()
+    spend(queue, "bad")
+    for number in range(100):
+        queue.add(timer("bad", number))
+    queue.add(timer("good"))
+    queue.add(Job(CancelRequested("bad")))
+    taken = queue.take(256, NOW)
+    assert any(isinstance(event, CancelRequested) for event in events_of(taken, "bad"))
+
+
+def test_what_a_run_has_cost_is_forgotten_in_time() -> None:
+    queue = JobQueue()
+    spend(queue, "bad")
+    for later in (6_000, 12_000):
+        queue.take(256, NOW + later)
+    queue.add(timer("good"))
+    queue.add(timer("bad"))
+    assert runs_of(queue.take(256, NOW + 12_001)) == ["good", "bad"]
+
+
+@pytest.mark.anyio
+async def test_rows_of_no_run_are_never_held_up() -> None:
+    queue = JobQueue()
+    spend(queue, "bad")
+    queue.add(timer("bad"))
+    queue.add(timer("good"))
+    answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    queue.add(WriteJob(answer, {}, {}, {}))
+    assert len(queue.take(256, NOW)) == 2
