@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from windlass.engine.limits.gate import Gate
 from windlass.kernel.events import Claim
 from windlass.model.assignment import Assignment
 from windlass.model.queues import is_own, service_of
-from windlass.model.rows import Task
+from windlass.model.rows import Json, Task
 
 
 class Demand:
@@ -74,8 +75,8 @@ class Demand:
         given = sum(1 for assignment in self.given if assignment.service == service)
         return min(self.free, self.caps[service] - given)
 
-    def claim(self, task: Task) -> Claim:
-        return Claim(task.id, self.worker_id, self.url, self.holder, self.lease_ms)
+    def claim(self, task: Task, limits: Json = "") -> Claim:
+        return Claim(task.id, self.worker_id, self.url, self.holder, self.lease_ms, limits)
 
 
 class Matches(msgspec.Struct):
@@ -83,6 +84,8 @@ class Matches(msgspec.Struct):
 
     pairs: list[tuple[Demand, Task]]
     left: list[Task]
+    blocked: list[tuple[Task, str]] = []
+    """Tasks somebody would take that are over a limit, and which."""
 
 
 class Taken:
@@ -188,9 +191,9 @@ class Demands:
         self._skipped.clear()
         self._promising = dict.fromkeys(self._by_queue)
 
-    def match(self, tasks: Sequence[Task]) -> Matches:
+    def match(self, tasks: Sequence[Task], gate: Gate | None = None) -> Matches:
         """Give each task to the demand with the most room, less what its worker says it carries
-        already; away from the worker the task failed on."""
+        already; away from the worker the task failed on. The gate says whether it may be given."""
         matches = Matches([], [])
         taken = Taken()
         for task in tasks:
@@ -208,6 +211,11 @@ class Demands:
                     best, best_rank = demand, rank
             if best is None:
                 matches.left.append(task)
+            elif gate is not None and (limit := gate.blocked(task)) is not None:
+                if limit:
+                    matches.blocked.append((task, limit))
+                else:
+                    matches.left.append(task)
             else:
                 taken.add(best, queue)
                 matches.pairs.append((best, task))

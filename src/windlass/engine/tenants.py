@@ -241,6 +241,12 @@ class TenantSession:
     async def queued(self, wants: Mapping[str, int]) -> list[Task]:
         return await self._store.shown(Task, await self._session.queued(wants))
 
+    async def parked(self, wants: Mapping[str, int]) -> list[Task]:
+        raise AssertionError("nobody wakes tasks on behalf of one tenant")
+
+    async def hold(self, blanks: Sequence[R]) -> list[R]:
+        raise AssertionError("nobody holds rows on behalf of one tenant")
+
     async def save(self, writes: Writes) -> None:
         await self._session.save(writes)
 

@@ -11,6 +11,7 @@ import msgspec
 
 from windlass.kernel import asking, calls, cancel, grow, late, placement, redo, reopen, verifying
 from windlass.kernel.claims import claim_task
+from windlass.kernel import limits as limiting
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
@@ -21,6 +22,7 @@ from windlass.kernel.events import (
     Claim,
     LeaseExpired,
     NextRequested,
+    ParkTask,
     PatchGraph,
     RebindRequested,
     RetryRequested,
@@ -28,6 +30,7 @@ from windlass.kernel.events import (
     SignalReceived,
     StartRun,
     TimerFired,
+    WakeTask,
 )
 from windlass.kernel.leases import is_held
 from windlass.kernel.nodes import call, fanout, plan, subflow, timer, wait
@@ -71,6 +74,10 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
     match event:
         case Claim():
             return _claim(turn, event)
+        case ParkTask():
+            return _park(turn, event)
+        case WakeTask():
+            return _wake(turn, event)
         case AttemptStarted():
             return _started(turn, event)
         case AttemptSucceeded():
@@ -106,7 +113,7 @@ def run_id_of(event: RunEvent | StartRun) -> str:
     match event:
         case StartRun():
             return event.run.id
-        case Claim():
+        case Claim() | ParkTask() | WakeTask():
             return run_of(event.task_id)
         case (
             AttemptStarted()
@@ -140,6 +147,22 @@ def _claim(turn: Turn, event: Claim) -> Decision:
         return NOTHING
     assignment = claim_task(turn, task, event)
     return _finish(turn, "attempt.claimed", task.id, assignment)
+
+
+def _park(turn: Turn, event: ParkTask) -> Decision:
+    task = turn.get(Task, event.task_id)
+    if task is None or task.state is not TaskState.QUEUED:
+        return NOTHING
+    limiting.park(turn, task, event.limit)
+    return _finish(turn, "task.parked", task.id, True, limit=event.limit)
+
+
+def _wake(turn: Turn, event: WakeTask) -> Decision:
+    task = turn.get(Task, event.task_id)
+    if task is None or task.parked is None:
+        return NOTHING
+    limiting.wake(turn, task)
+    return _finish(turn, "task.woken", task.id, True)
 
 
 def _live(turn: Turn, attempt_id: str) -> tuple[Task, Attempt]:

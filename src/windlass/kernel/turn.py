@@ -106,6 +106,10 @@ class Decision(msgspec.Struct):
     answer: Any = None
     graph: Graph | None = None
     """The run's graph from now on, where the event has patched it."""
+    settled: list[Attempt] = []
+    """Attempts that held a limit and have ended: what they held is free."""
+    pushed_back: list[tuple[Attempt, int]] = []
+    """Attempts whose service wants to be left alone, and for how long in milliseconds."""
 
 
 class Turn:
@@ -132,6 +136,10 @@ class Turn:
         self._changed: dict[type[Row], dict[Any, Row]] = {}
         self._removed: dict[type[Row], set[Any]] = {}
         self._changes: list[dict[str, Any]] = []
+        self.settled: list[Attempt] = []
+        """Attempts that end in this turn and held a limit."""
+        self.pushed_back: list[tuple[Attempt, int]] = []
+        """Attempts whose service wants to be left alone, and for how long."""
 
     def spend(self, steps: int) -> None:
         """Count what this decision costs; past its bound the run, not the engine, gives up."""
@@ -320,6 +328,8 @@ class Turn:
             columns["ended_seq"] = self.seq
             columns.setdefault("wait_key", None)
             columns.setdefault("due_at", None)
+        if task.parked is not None and state is not TaskState.WAITING:
+            columns.setdefault("parked", None)
         self._bound(columns.get("input"))
         self._bound(columns.get("output"))
         new = replace(task, state=state, **columns)
@@ -340,6 +350,8 @@ class Turn:
         check_attempt(attempt.state, new.state)
         if new.state not in ATTEMPT_LIVE and attempt.state in ATTEMPT_LIVE:
             new = replace(new, finished_at=self.now)
+            if attempt.limits:
+                self.settled.append(new)
         self.change(new)
         if new.state is not attempt.state:
             note: dict[str, Any] = {"attempt": new.id, "state": str(new.state)}
@@ -429,7 +441,9 @@ class Turn:
         self._run["seq"] = self.seq
         self._run["updated_at"] = self.now
         self.change(self.run)
-        return Decision(self._made, self._changed, self._removed, answer)
+        decision = Decision(self._made, self._changed, self._removed, answer)
+        decision.settled, decision.pushed_back = self.settled, self.pushed_back
+        return decision
 
 
 def container_of(turn: Turn, task: Task) -> Task | None:

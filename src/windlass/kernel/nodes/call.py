@@ -8,6 +8,7 @@ from windlass.kernel import verifying
 from windlass.kernel.briefs import feedback_of, work_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.leases import lease
+from windlass.kernel.limits import NoLimitKey, limits_of
 from windlass.kernel.placement import claimed, place, queue_of, released
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
 from windlass.kernel.results import result_action, take
@@ -32,6 +33,12 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
         failure = Failure("fatal", str(conflict), code="E.RESOURCE.CONFLICT")
         fail(turn, turn.make_task(task), failure)
         return
+    if node.limits:
+        try:
+            task = msgspec.structs.replace(task, limits=limits_of(turn, task, node))
+        except NoLimitKey as error:
+            fail(turn, turn.make_task(task), Failure("fatal", str(error), code="limit_key"))
+            return
     priority = task.priority + (node.planned.priority if node.planned is not None else 0)
     turn.make_task(
         msgspec.structs.replace(
@@ -151,8 +158,19 @@ def attempt_failed(
     elif failure.kind in ("unreachable", "lost", "cancelled"):
         # A holder that gives work back says nothing about the work: it moves on.
         move_on(turn, task, node, attempt, failure)
+    elif failure.kind == "failed" and failure.retry_after_ms is not None:
+        pushed_back(turn, task, attempt, failure, failure.retry_after_ms)
     else:
         try_again(turn, task, node, attempt, failure)
+
+
+def pushed_back(
+    turn: Turn, task: Task, attempt: Attempt, failure: Failure, retry_after_ms: int
+) -> None:
+    """Its service is busy and says when to come back: that says nothing against the work, so no
+    retry is spent, and whoever else calls the service stays away as long."""
+    turn.pushed_back.append((attempt, retry_after_ms))
+    requeue(turn, task, retry_after_ms, {"error": failure.json()})
 
 
 def move_on(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failure) -> None:
