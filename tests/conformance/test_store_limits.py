@@ -91,8 +91,8 @@ async def test_who_waits_for_a_limit_is_found_by_priority_and_age(store: Store) 
         for n, priority, ready_at, limit in waiting
     ]
     async with store.session() as session:
-        made = {Run: {run.id: run}, Task: {task.id: task for task in tasks}}
-        await session.save(Writes(made=made))
+        rows = {task.id: task for task in tasks}
+        await session.save(Writes(made={Run: {run.id: run}, Task: dict(rows)}))
     async with store.session() as session:
         assert await session.parked({"default bank": 2}) == [tasks[2], tasks[1]]
         found = await session.parked({"default bank": 9, "default other": 9, "default no": 9})

@@ -353,9 +353,9 @@ class Pass:
         await self.decide_all(jobs)
         woken: list[Task] = []
         for job, before in zip(jobs, parked, strict=True):
-            task = self.shared.workspace.view(job.run_id).get(Task, before.id)
-            if job.outcome is True and task is not None:
-                woken.append(task)
+            queued = self.shared.workspace.view(job.run_id).get(Task, before.id)
+            if job.outcome is True and queued is not None:
+                woken.append(queued)
         return woken
 
     async def _park(self, gate: Gate, blocked: Sequence[tuple[Task, str]]) -> None:

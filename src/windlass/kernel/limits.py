@@ -53,7 +53,7 @@ def text_of(reader: Reader, ref: Ref, spec: LimitSpec) -> str:
 
 
 def park(turn: Turn, task: Task, limit: str) -> None:
-    """Wait outside the queue. The task keeps its age, and with it its place among those that wait."""
+    """Wait outside the queue. The task keeps its age, and with it its place in the line."""
     turn.move(task, TaskState.WAITING, parked=limit)
 
 

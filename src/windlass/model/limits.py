@@ -27,7 +27,7 @@ class Limit(msgspec.Struct, frozen=True, array_like=True):
     """Attempts that may begin in `per_ms`."""
     per_ms: int = 1000
     burst: int = 1
-    """How many may begin at once after a pause. In any `per_ms` there are at most `rate + burst`."""
+    """How many may begin at once after a pause: any `per_ms` sees at most `rate + burst`."""
 
 
 class LimitUse(Row, frozen=True, kw_only=True):

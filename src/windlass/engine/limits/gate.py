@@ -2,12 +2,14 @@
 
 Theory of operation. A place of each of a task's limits is reserved in the commit that hands its
 attempt out, under the attempt's id, and settled in the commit that ends that attempt. An attempt
-ends exactly once, whoever ends it and however often it is tried, so nothing is given back twice, and
-what a crash leaves behind comes back when the lease runs out. The rows of all keys of a pass are held
-in one go and in key order, so that two processes count exactly and never wait for each other
-crosswise. A task that finds no room is *parked*: it leaves its queue, where it would stand before
-others, and waits at the first of its limits that is used up. Whoever gives back wakes as many as
-there is room for, in the same commit; a rate or a pause is woken by its time. Nothing is polled.
+ends exactly once, whoever ends it and however often it is tried: so nothing is given back twice,
+and what a crash leaves behind comes back when the lease runs out. The rows of all keys of a pass
+are held in one go and in key order, so that two processes count exactly and never wait for each
+other crosswise.
+
+A task that finds no room is *parked*: it leaves its queue, where it would stand before others, and
+waits at the first of its limits that is used up. Whoever gives back wakes as many as there is room
+for, in the same commit; a rate or a pause is woken by its time. Nothing is polled.
 """
 
 from collections import Counter
