@@ -132,6 +132,7 @@ BODIES: dict[str, Json] = {
     "POST /api/v1/users/{id}/password": {"password": "another-long-one", "currentPassword": "x"},
     "POST /api/v1/users/{id}/roles": {"role": "viewer"},
     "PATCH /api/v1/users/{id}/status": {"isActive": True},
+    "PUT /api/v1/limit-rules": {"pattern": "bank:*", "max": 3, "rate": 50, "perS": 1, "burst": 2},
     "POST /api/v1/tenants": {"name": "hostile", "description": "d"},
     "POST /api/v1/tokens": {
         "name": "t",

@@ -15,6 +15,8 @@ from windlass.client.shapes import (
     CommandInfo,
     EventInfo,
     FlowInfo,
+    LimitInfo,
+    LimitRuleInfo,
     PackageInfo,
     Page,
     Published,
@@ -313,6 +315,36 @@ def create_tenant(name: str, *, description: str = "") -> Call[TenantInfo]:
 
 def tenants(*, limit: int = 100, cursor: str | int = "") -> Call[Page[TenantInfo]]:
     return Call("GET", f"{API}/tenants", Page[TenantInfo], _listing(limit, cursor))
+
+
+def limits(
+    *, prefix: str = "", key: str = "", limit: int = 100, cursor: str | int = ""
+) -> Call[Page[LimitInfo]]:
+    """Keys in use: one, or those that begin so."""
+    query = _listing(limit, cursor, prefix=prefix, key=key)
+    return Call("GET", f"{API}/limits", Page[LimitInfo], query)
+
+
+def limit_rules(*, limit: int = 100, cursor: str | int = "") -> Call[Page[LimitRuleInfo]]:
+    return Call("GET", f"{API}/limit-rules", Page[LimitRuleInfo], _listing(limit, cursor))
+
+
+def set_limit(
+    pattern: str,
+    *,
+    max: int | None = None,  # noqa: A002  the word of the definition
+    rate: int | None = None,
+    per_s: float = 1.0,
+    burst: int = 1,
+) -> Call[LimitRuleInfo]:
+    """Say what a key allows, or all that begin so (`bank:*`), whatever definitions say."""
+    body = {"pattern": pattern, "max": max, "rate": rate, "perS": per_s, "burst": burst}
+    return Call("PUT", f"{API}/limit-rules", LimitRuleInfo, body=encode(body))
+
+
+def remove_limit(pattern: str) -> Call[Ignored]:
+    """Let definitions say again what keys allow."""
+    return Call("DELETE", f"{API}/limit-rules", Ignored, {"pattern": pattern})
 
 
 def tokens() -> Call[Page[TokenInfo]]:

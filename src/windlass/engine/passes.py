@@ -86,7 +86,8 @@ class Pass:
     def notices(self) -> list[str]:
         """What other processes should hear: where this pass leaves tasks, and what it moved."""
         queues = {task.queue for task in self.ready() if task.queue}
-        return notices_of(self.batch.writes, queues)
+        notices = notices_of(self.batch.writes, queues)
+        return [*notices, "limits"] if self.ended.pushed_back else notices
 
     def ready(self) -> list[Task]:
         """Tasks this pass leaves queued."""

@@ -47,6 +47,7 @@ _QUERIES = frozenset(
         "list_package_versions",
         "count_runs",
         "count_held",
+        "sum_limits",
         "window_slices",
         "window_flows",
         # These are about rows that were read before.

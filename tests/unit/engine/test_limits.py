@@ -1,16 +1,20 @@
 """Limits by key: never more than they allow, in order, and nobody else is held up."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from windlass.model.limits import LimitUse
+from windlass.engine.limits.changing import remove_rule, set_rule
+from windlass.engine.why import why
+from windlass.model.limits import LimitRule, LimitUse
 from windlass.model.rows import Attempt
 from windlass.model.states import RunState, TaskState
 from windlass.testing.local import LocalEngine, local_engine
+from windlass.worker import Context, TemporaryError, Worker
 
 
 def flow(limits: list[dict[str, Any]], service: str = "pay") -> dict[str, Any]:
@@ -55,6 +59,10 @@ async def until(engine: LocalEngine, condition: Callable[[], bool]) -> None:
         while not condition():
             moved.clear()
             await moved.wait()
+
+
+def rule(pattern: str, **columns: Any) -> LimitRule:
+    return LimitRule(id=f"default {pattern}", tenant="default", pattern=pattern, **columns)
 
 
 def parked(engine: LocalEngine, limit: str) -> int:
@@ -208,3 +216,114 @@ async def test_what_waits_is_in_nobody_s_queue_and_its_run_waits() -> None:
         calls.go.set()
         await engine.ended(first)
         await engine.ended(second)
+
+
+@pytest.mark.anyio
+async def test_a_service_that_pushes_back_is_left_alone_by_all_and_no_retry_is_spent() -> None:
+    calls: list[tuple[int, str]] = []
+    worker = Worker()
+
+    @worker.service("pay")
+    def pay(ctx: Context) -> str:
+        now = local.database.clock()
+        calls.append((now, ctx.run_id))
+        if len(calls) <= 3:
+            raise TemporaryError("busy", retry_after_s=60)
+        return "paid"
+
+    async with local_engine(worker) as local:
+        began = local.database.clock()
+        ids = [await local.start(flow([])) for _ in range(4)]
+        for run_id in ids:
+            ended = await local.ended(run_id)
+            assert ended.state is RunState.SUCCEEDED
+            assert ended.tasks[0].failures == 0
+        after = [at for at, _ in calls if at > began]
+        assert min(after) - began == 60_000
+
+
+@pytest.mark.anyio
+async def test_a_push_back_pauses_the_keys_of_the_attempt_and_not_its_service() -> None:
+    worker = Worker()
+    tries: Counter[str] = Counter()
+
+    @worker.service("pay")
+    def pay(ctx: Context) -> str:
+        customer = ctx.params["customer"]
+        tries[customer] += 1
+        if customer == "a" and tries["a"] == 1:
+            raise TemporaryError("busy", retry_after_s=60)
+        return "paid"
+
+    definition = flow([{"key": "bank:$params.customer", "max": 5}])
+    async with local_engine(worker) as local:
+        first = await local.start(definition, {"customer": "a"})
+        await until(local, lambda: uses(local)["bank:a"].paused_until > 0)
+        waits = await local.start(definition, {"customer": "a"})
+        other = await local.run(definition, {"customer": "b"})
+        assert other.run.finished_at == other.run.created_at
+        for run_id in (first, waits):
+            ended = await local.ended(run_id)
+            assert (ended.run.finished_at or 0) - ended.run.created_at == 60_000
+
+
+@pytest.mark.anyio
+async def test_a_task_says_what_it_waits_for() -> None:
+    calls = Calls()
+    async with local_engine({"pay": calls.pay}, clock="real") as engine:
+        full = flow([{"key": "bank:42", "max": 1}])
+        ids = [await engine.start(full, {"n": n}) for n in range(3)]
+        await until(engine, lambda: parked(engine, "default bank:42") == 2)
+        said = await why(engine.engine, (await engine.look(ids[2])).run)
+        assert said.line == '"a" waits: limit bank:42: 1 of 1 in use, 1 ahead of you'
+        slow = flow([{"key": "slow", "rate": 1, "per_s": 600}])
+        ids = [await engine.start(slow, {"n": n}) for n in range(4)]
+        await until(engine, lambda: parked(engine, "default slow") == 2)
+        said = await why(engine.engine, (await engine.look(ids[2])).run)
+        assert re.fullmatch(r'"a" waits: rate slow: next in \d+\.\d s, 0 ahead of you', said.line)
+        calls.go.set()
+
+
+@pytest.mark.anyio
+async def test_a_rule_wins_over_definitions_at_once_and_until_it_is_removed() -> None:
+    calls = Calls()
+    async with local_engine({"pay": calls.pay}, clock="real") as local:
+        definition = flow([{"key": "bank:1", "max": 2}])
+        ids = [await local.start(definition, {"n": n}) for n in range(8)]
+        await until(local, lambda: parked(local, "default bank:1") == 6)
+        await set_rule(local.engine, rule("bank:*", max=5))
+        await until(local, lambda: uses(local)["bank:1"].in_use == 5)
+        await set_rule(local.engine, rule("bank:1", max=6))
+        await until(local, lambda: uses(local)["bank:1"].in_use == 6)
+        await remove_rule(local.engine, "bank:1")
+        await remove_rule(local.engine, "bank:*")
+        calls.go.set()
+        for run_id in ids:
+            await local.ended(run_id)
+        assert calls.most[""] == 6
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("pattern", ["service:pay", "service:*", "tenant", "*"])
+async def test_a_rule_may_be_on_what_asks_for_no_limit(pattern: str) -> None:
+    calls = Calls()
+    async with local_engine({"pay": calls.pay}, clock="real") as local:
+        await set_rule(local.engine, rule(pattern, max=2))
+        ids = [await local.start(flow([]), {"n": n}) for n in range(6)]
+        await until(local, lambda: sum(use.parked for use in uses(local).values()) == 4)
+        calls.go.set()
+        for run_id in ids:
+            await local.ended(run_id)
+        assert calls.most[""] == 2
+
+
+@pytest.mark.anyio
+async def test_a_rule_of_nothing_stops_a_key_until_it_is_removed() -> None:
+    calls = Calls()
+    calls.go.set()
+    async with local_engine({"pay": calls.pay}, clock="real") as local:
+        await set_rule(local.engine, rule("bank", max=0))
+        run_id = await local.start(flow([{"key": "bank", "max": 2}]))
+        await until(local, lambda: parked(local, "default bank") == 1)
+        await remove_rule(local.engine, "bank")
+        assert (await local.ended(run_id)).state is RunState.SUCCEEDED

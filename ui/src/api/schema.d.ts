@@ -260,6 +260,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/limit-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Rules, by the keys they are about. */
+        get: operations["limits_list_rules"];
+        /** Say what keys allow, whatever definitions say; it counts from now on. */
+        put: operations["limits_put_rule"];
+        post?: never;
+        /** Remove a rule, named by `pattern`: definitions say again what its keys allow. */
+        delete: operations["limits_delete_rule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Keys in use, by name; `key` asks for one, `prefix` for those that begin so. */
+        get: operations["limits_list_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes": {
         parameters: {
             query?: never;
@@ -1623,6 +1659,65 @@ export interface components {
             roles: string[];
             store: string;
             version: string;
+        };
+        /**
+         * Page[LimitView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        LimitPage: {
+            items: components["schemas"]["LimitView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /**
+         * LimitRuleBody
+         * @description What keys allow, whatever definitions say. What is left out stays as they say.
+         */
+        LimitRuleBody: {
+            /** @default 1 */
+            burst: number;
+            /** @default null */
+            max: number | null;
+            pattern: string;
+            /** @default 1 */
+            perS: number;
+            /** @default null */
+            rate: number | null;
+        };
+        /**
+         * Page[LimitRuleView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        LimitRulePage: {
+            items: components["schemas"]["LimitRuleView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /** LimitRuleView */
+        LimitRuleView: {
+            burst: number;
+            changedAt: number;
+            changedBy: string;
+            max: number | null;
+            pattern: string;
+            perS: number;
+            rate: number | null;
+        };
+        /**
+         * LimitView
+         * @description One key that is in use, or was a moment ago.
+         */
+        LimitView: {
+            burst: number;
+            inUse: number;
+            key: string;
+            max: number | null;
+            nextAt: number | null;
+            pausedUntil: number | null;
+            perS: number;
+            rate: number;
+            rule: string;
+            waiting: number;
         };
         /**
          * Page[LogView]
@@ -3045,6 +3140,136 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InfoView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    limits_list_rules: {
+        parameters: {
+            query?: {
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitRulePage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    limits_put_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["LimitRuleBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitRuleView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    limits_delete_rule: {
+        parameters: {
+            query?: {
+                pattern?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    limits_list_limits: {
+        parameters: {
+            query?: {
+                key?: string;
+                prefix?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitPage"];
                 };
             };
             /** @description Refused */

@@ -158,7 +158,7 @@ def attempt_failed(
     elif failure.kind in ("unreachable", "lost", "cancelled"):
         # A holder that gives work back says nothing about the work: it moves on.
         move_on(turn, task, node, attempt, failure)
-    elif failure.kind == "failed" and failure.retry_after_ms is not None:
+    elif failure.kind == "failed" and failure.retry_after_ms:
         pushed_back(turn, task, attempt, failure, failure.retry_after_ms)
     else:
         try_again(turn, task, node, attempt, failure)

@@ -39,6 +39,12 @@ def due_limits(db: MemoryDatabase, now: int, count_max: int) -> Found:
     return [{"id": key, "wake_at": at} for at, key in due[:count_max]]
 
 
+def sum_limits(db: MemoryDatabase, tenant: str) -> Found:
+    uses = [use for use in db.table(LimitUse).values() if tenant in (ALL, use.tenant)]
+    in_use, waiting = sum(use.in_use for use in uses), sum(use.parked for use in uses)
+    return [{"keys": len(uses), "in_use": in_use, "waiting": waiting}]
+
+
 def count_runs(db: MemoryDatabase, tenant: str) -> Found:
     counts = Counter(
         str(run.state) for run in db.table(Run).values() if tenant in (ALL, run.tenant)
@@ -175,6 +181,7 @@ QUERIES: dict[str, Callable[..., Found]] = {
     for query in (
         next_due,
         due_limits,
+        sum_limits,
         count_runs,
         window_slices,
         window_flows,

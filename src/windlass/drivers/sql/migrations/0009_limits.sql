@@ -22,7 +22,7 @@ create table limits (
     used_at bigint not null
 ) {clustered};
 create index limits_wake on limits (wake_at) where wake_at is not null;
-create index limits_by_use on limits (used_at);
+create index limits_paused on limits (paused_until);
 
 create table limit_rules (
     id {id} primary key,
@@ -35,3 +35,6 @@ create table limit_rules (
     changed_at bigint not null,
     changed_by text not null
 ) {clustered};
+
+-- How much of what is free a tenant gets, beside the others that have something waiting.
+alter table tenants add column weight bigint not null default 1;

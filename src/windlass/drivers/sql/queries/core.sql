@@ -49,6 +49,11 @@ select {columns}
 -- Limits whose time to be looked at has come.
 select id, wake_at from limits where wake_at <= :now order by wake_at limit :count_max;
 
+-- name: sum_limits
+-- A tenant's limits: how many keys there are, what is in use of them, and who waits.
+select count(*) as keys, sum(in_use) as in_use, sum(parked) as waiting from limits
+ where :tenant = '*' or tenant = :tenant;
+
 -- name: lock_runs
 -- Take the runs of a session in key order, so that two sessions never wait for each other crosswise.
 select id from runs where id = any(:ids) order by id for update;
