@@ -25,7 +25,13 @@ def limit() -> None:
 @click.option("--max", "most", type=click.IntRange(min=0), help="Attempts at once; 0 stops it.")
 @click.option("--rate", type=click.IntRange(min=0), help="Attempts that may begin; 0 lifts it.")
 @click.option("--per", "per_s", type=float, default=1.0, show_default=True, help="… in seconds.")
-@click.option("--burst", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--burst",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many may begin at once after a pause.",
+)
 @json_option
 @with_client
 def set_(

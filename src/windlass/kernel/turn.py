@@ -39,6 +39,8 @@ class Limits(msgspec.Struct, frozen=True):
 
     moves_max: int = 16
     """How often a task may lose its worker before it fails, unless its node says otherwise."""
+    push_backs_max: int = 1_000
+    """How often a task's service may ask to be left alone before that counts as a failure."""
     branches_per_turn: int = 1000
     """How many branches of a fan-out are made in one transaction."""
     visits_per_turn: int = 10_000

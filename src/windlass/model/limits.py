@@ -51,6 +51,8 @@ class LimitUse(Row, frozen=True, kw_only=True):
     when its turn comes."""
     next_us: int = 0
     """When the next attempt would begin at an even pace, in microseconds."""
+    recent: Json = ""
+    """Attempts of the last `per_ms`, by slices of it."""
     paused_until: int = 0
     """Its service has asked to be left alone until then."""
     wake_at: int | None = None

@@ -127,9 +127,7 @@ async def test_a_rate_is_kept_and_used() -> None:
         for run_id in ids:
             await engine.ended(run_id)
         began = sorted(a.claimed_at for a in engine.database.table(Attempt).values())
-        spans = [late - early for early, late in zip(began, began[10:], strict=False)]
-        assert min(spans) >= 9 * 20 - 20
-        assert 38 * 20 - 20 <= began[-1] - began[0] <= 39 * 20 + 400
+        assert 39 * 20 - 1 <= began[-1] - began[0] <= 39 * 20 + 400
 
 
 @pytest.mark.anyio
@@ -140,7 +138,7 @@ async def test_with_a_clock_that_need_not_pass_a_rate_takes_no_time() -> None:
         for run_id in ids:
             await engine.ended(run_id)
         began = sorted(a.claimed_at for a in engine.database.table(Attempt).values())
-        assert began[-1] - began[1] == 3 * 3_600_000
+        assert began[-1] - began[0] == 4 * 3_600_000
 
 
 @pytest.mark.anyio
@@ -278,8 +276,8 @@ async def test_a_task_says_what_it_waits_for() -> None:
         assert said.line == '"a" waits: limit bank:42: 1 of 1 in use, 1 ahead of you'
         slow = flow([{"key": "slow", "rate": 1, "per_s": 600}])
         ids = [await engine.start(slow, {"n": n}) for n in range(4)]
-        await until(engine, lambda: parked(engine, "default slow") == 2)
-        said = await why(engine.engine, (await engine.look(ids[2])).run)
+        await until(engine, lambda: parked(engine, "default slow") == 3)
+        said = await why(engine.engine, (await engine.look(ids[1])).run)
         assert re.fullmatch(r'"a" waits: rate slow: next in \d+\.\d s, 0 ahead of you', said.line)
         calls.go.set()
 

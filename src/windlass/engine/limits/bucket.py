@@ -1,15 +1,20 @@
 """What a key still allows, and when it will allow more: arithmetic on one `LimitUse`.
 
-A rate is kept as the time at which the next attempt would begin at an even pace (`next_us`). One
-may begin up to `burst` intervals early, less a moment: who comes a little late does not lose his
-turn, and still any `per_ms` sees at most `rate + burst` of them, whichever process's clock says so.
+A rate is kept in two ways. `next_us` is when the next attempt would begin at an even pace: no more
+than the rate go out in the long run. Who was kept waiting by a slow commit may catch up, as that
+alone would lose what is allowed; so `recent` counts the attempts of the last `per_ms` in slices of
+it, and any `per_ms` sees at most `rate + burst` of them, whichever process's clock says when.
 """
 
+from collections.abc import Sequence
+
+import msgspec
 from msgspec.structs import replace
 
 from windlass.model.limits import Limit, LimitUse
 
 NO_BOUND = 1_000_000_000
+_SLICES = 100
 
 
 def allow(use: LimitUse, limit: Limit) -> LimitUse:
@@ -17,12 +22,16 @@ def allow(use: LimitUse, limit: Limit) -> LimitUse:
     allowed = (limit.max, limit.rate, limit.per_ms, limit.burst)
     if (use.max, use.rate, use.per_ms, use.burst) == allowed:
         return use
-    return replace(use, max=limit.max, rate=limit.rate, per_ms=limit.per_ms, burst=limit.burst)
-
-
-def interval_us(use: LimitUse) -> int:
-    """The even distance between two attempts, rounded up; 0 where there is no rate."""
-    return -(-use.per_ms * 1000 // use.rate) if use.rate else 0
+    # Slices of another width would be counted wrong.
+    recent = use.recent if use.per_ms == limit.per_ms else ""
+    return replace(
+        use,
+        max=limit.max,
+        rate=limit.rate,
+        per_ms=limit.per_ms,
+        burst=limit.burst,
+        recent=recent,
+    )
 
 
 def places(use: LimitUse) -> int:
@@ -30,26 +39,33 @@ def places(use: LimitUse) -> int:
     return NO_BOUND if use.max is None else max(0, use.max - use.in_use)
 
 
-def tokens(use: LimitUse, now: int) -> int:
+def room(use: LimitUse, now: int, *, late: bool) -> int:
+    """How many attempts may be handed out now. `late`: somebody has waited, so what was not handed
+    out in time may be made up for."""
+    if use.paused_until > now:
+        return 0
+    return min(places(use), tokens(use, now, late=late))
+
+
+def tokens(use: LimitUse, now: int, *, late: bool) -> int:
     """How many more attempts may begin now."""
-    step = interval_us(use)
-    if not step:
+    if not use.rate:
         return NO_BOUND
-    at = now * 1000
-    early = at + use.burst * step - 1 - max(use.next_us, at)
-    return early // step + 1 if early >= 0 else 0
+    step = _interval_us(use)
+    early_us = now * 1000 + (use.burst - 1) * step - _next_us(use, now, late=late)
+    if early_us < 0:
+        return 0
+    recent = use.rate + use.burst - sum(_Recent(use).since(now))
+    return max(0, min(early_us // step + 1, recent))
 
 
-def room(use: LimitUse, now: int) -> int:
-    """How many attempts may be handed out now."""
-    return 0 if use.paused_until > now else min(places(use), tokens(use, now))
-
-
-def taken(use: LimitUse, now: int) -> LimitUse:
+def taken(use: LimitUse, now: int, *, late: bool) -> LimitUse:
     """One attempt more."""
-    step = interval_us(use)
-    next_us = max(use.next_us, now * 1000) + step if step else use.next_us
-    return replace(use, in_use=use.in_use + 1, next_us=next_us, used_at=now)
+    use = replace(use, in_use=use.in_use + 1, used_at=now)
+    if not use.rate:
+        return use
+    next_us = _next_us(use, now, late=late) + _interval_us(use)
+    return replace(use, next_us=next_us, recent=_Recent(use).with_one(now))
 
 
 def given_back(use: LimitUse) -> LimitUse:
@@ -61,6 +77,59 @@ def next_at(use: LimitUse, now: int) -> int | None:
     """When an attempt may be handed out again; None if only the end of another can help."""
     if not places(use):
         return None
-    step = interval_us(use)
-    due_us = use.next_us - (use.burst * step - 1) if step else 0
-    return max(now, use.paused_until, -(-due_us // 1000))
+    at = max(now, use.paused_until)
+    if use.rate:
+        due_us = use.next_us - (use.burst - 1) * _interval_us(use)
+        at = max(at, -(-due_us // 1000), _Recent(use).room_at(now))
+    return at
+
+
+def _interval_us(use: LimitUse) -> int:
+    """The even distance between two attempts, rounded up."""
+    return -(-use.per_ms * 1000 // use.rate)
+
+
+def _next_us(use: LimitUse, now: int, *, late: bool) -> int:
+    made_up_us = use.per_ms * 1000 if late else 0
+    return max(use.next_us, now * 1000 - made_up_us)
+
+
+class _Recent:
+    """Attempts of the last `per_ms`, counted by slices of it: the first slice's number, then a
+    count for each from there on."""
+
+    def __init__(self, use: LimitUse) -> None:
+        self._use = use
+        self._width = max(1, use.per_ms // _SLICES)
+        kept = msgspec.json.decode(use.recent, type=list[int]) if use.recent else [0]
+        self._first, self._counts = kept[0], kept[1:]
+
+    def since(self, now: int) -> Sequence[int]:
+        """The counts of every slice that a `per_ms` up to now touches, and of later ones, which a
+        process whose clock is ahead may have counted."""
+        passed = (now - self._use.per_ms) // self._width - self._first
+        return self._counts[max(0, passed) :]
+
+    def with_one(self, now: int) -> str:
+        counts = list(self.since(now))
+        first = self._first + len(self._counts) - len(counts)
+        slice_ = now // self._width
+        if not counts:
+            first = slice_
+        elif slice_ < first:
+            counts, first = [0] * (first - slice_) + counts, slice_
+        counts += [0] * (slice_ - first + 1 - len(counts))
+        counts[slice_ - first] += 1
+        return msgspec.json.encode([first, *counts]).decode()
+
+    def room_at(self, now: int) -> int:
+        """When the count lets another one begin."""
+        counts = self.since(now)
+        over = sum(counts) - (self._use.rate + self._use.burst) + 1
+        slice_ = self._first + len(self._counts) - len(counts)
+        for count in counts if over > 0 else ():
+            slice_ += 1
+            over -= count
+            if over <= 0:
+                return slice_ * self._width + self._use.per_ms
+        return now

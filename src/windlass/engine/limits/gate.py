@@ -21,7 +21,6 @@ from msgspec.structs import replace
 from windlass.engine.limits import bucket
 from windlass.engine.limits.rules import Rules
 from windlass.model.limits import (
-    PAUSE_MS_MAX,
     Limit,
     LimitUse,
     limit_id,
@@ -57,6 +56,8 @@ class Gate:
         self._rules = rules
         self._now = now
         self._uses: dict[str, LimitUse] = {}
+        self._late: set[str] = set()
+        """Keys somebody has waited for: what was not handed out in time is made up for."""
         self._stored: dict[str, LimitUse] = {}
         self._asks: dict[str, dict[str, Limit]] = {}
         self._reserved: dict[str, dict[str, LimitUse]] = {}
@@ -79,6 +80,8 @@ class Gate:
             return
         for use in await session.hold([blank(key) for key in sorted(keys)]):
             self._uses[use.id] = self._stored[use.id] = use
+            if use.parked:
+                self._late.add(use.id)
         for attempt in ended.settled:
             for key in read_held(attempt.limits):
                 self._uses[key] = bucket.given_back(self._uses[key])
@@ -92,6 +95,9 @@ class Gate:
             asks = self._asks[task.id] = self._rules.limits_of(task)
         return asks
 
+    def _room(self, use: LimitUse) -> int:
+        return bucket.room(use, self._now, late=use.id in self._late)
+
     # Waking
 
     async def to_wake(self, session: Session, probes: Mapping[str, bool]) -> list[Task]:
@@ -100,7 +106,7 @@ class Gate:
         left = WAKES_MAX
         for key, use in self._uses.items():
             if use.parked and left > 0:
-                free = bucket.room(use, self._now) or int(probes.get(key, False))
+                free = self._room(use) or int(probes.get(key, False))
                 if free:
                     wants[key] = min(free, use.parked, left)
                     left -= wants[key]
@@ -127,11 +133,11 @@ class Gate:
             return ""
         for key, limit in asks.items():
             use = self._uses[key] = bucket.allow(self._uses[key], limit)
-            if not bucket.room(use, self._now):
+            if not self._room(use):
                 return key
         self._reserved[task.id] = {key: self._uses[key] for key in asks}
         for key in asks:
-            self._uses[key] = bucket.taken(self._uses[key], self._now)
+            self._uses[key] = bucket.taken(self._uses[key], self._now, late=key in self._late)
             self._moved.add(key)
         return None
 
@@ -163,7 +169,7 @@ class Gate:
     def _wake_at(self, use: LimitUse) -> int | None:
         if not use.parked:
             return None
-        if not bucket.room(use, self._now):
+        if not self._room(use):
             return bucket.next_at(use, self._now)
         # There is room, and who was woken did not take it: for want of a worker, unless somebody
         # else has just shown that there are some.
@@ -184,5 +190,5 @@ def pauses_of(pushed_back: Sequence[tuple[Attempt, int]], now: int) -> dict[str,
             key = service_key(service_of(attempt.queue))
             keys = [limit_id(tenant_of(attempt.queue), key)]
         for key in keys:
-            pauses[key] = max(pauses.get(key, 0), now + min(ms, PAUSE_MS_MAX))
+            pauses[key] = max(pauses.get(key, 0), now + ms)
     return pauses

@@ -19,6 +19,7 @@ from windlass.kernel.turn import Turn, container_of
 from windlass.kernel.values import params_text
 from windlass.model.assignment import Assignment, Chain
 from windlass.model.graph import Graph, Node, Strategy
+from windlass.model.limits import PAUSE_MS_MAX
 from windlass.model.notes import AttemptNotes
 from windlass.model.resources import ConflictingPins
 from windlass.model.rows import Attempt, Failure, Json, Task
@@ -158,19 +159,26 @@ def attempt_failed(
     elif failure.kind in ("unreachable", "lost", "cancelled"):
         # A holder that gives work back says nothing about the work: it moves on.
         move_on(turn, task, node, attempt, failure)
-    elif failure.kind == "failed" and failure.retry_after_ms:
-        pushed_back(turn, task, attempt, failure, failure.retry_after_ms)
+    elif is_push_back(turn, task, failure):
+        push_back(turn, task, attempt, failure)
     else:
         try_again(turn, task, node, attempt, failure)
 
 
-def pushed_back(
-    turn: Turn, task: Task, attempt: Attempt, failure: Failure, retry_after_ms: int
-) -> None:
-    """Its service is busy and says when to come back: that says nothing against the work, so no
-    retry is spent, and whoever else calls the service stays away as long."""
-    turn.pushed_back.append((attempt, retry_after_ms))
-    requeue(turn, task, retry_after_ms, {"error": failure.json()})
+def is_push_back(turn: Turn, task: Task, failure: Failure) -> bool:
+    """Whether a service is busy and says when to come back: that says nothing against the work. One
+    that asks for more than it may, or does so for ever, has failed like any other."""
+    pause = failure.retry_after_ms
+    if failure.kind != "failed" or pause is None or not 0 < pause <= PAUSE_MS_MAX:
+        return False
+    return task.attempts - task.failures - task.moves <= turn.limits.push_backs_max
+
+
+def push_back(turn: Turn, task: Task, attempt: Attempt, failure: Failure) -> None:
+    """Spend no retry; and whoever else calls the service stays away as long."""
+    pause = failure.retry_after_ms or 0
+    turn.pushed_back.append((attempt, pause))
+    requeue(turn, task, pause, {"error": failure.json()})
 
 
 def move_on(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failure) -> None:

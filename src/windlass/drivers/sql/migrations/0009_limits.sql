@@ -17,6 +17,7 @@ create table limits (
     in_use bigint not null check (in_use >= 0),
     parked bigint not null check (parked >= 0),
     next_us bigint not null,
+    recent text not null,
     paused_until bigint not null,
     wake_at bigint,
     used_at bigint not null
