@@ -21,6 +21,7 @@ from windlass.model.limits import (
 )
 from windlass.model.queues import service_of, tenant_of
 from windlass.model.rows import Task
+from windlass.model.states import TaskState
 
 RULES_MAX = 10_000
 
@@ -87,8 +88,8 @@ class Rules:
 
     def limits_of(self, task: Task) -> dict[str, Limit]:
         """What handing a task out takes, by id: its own limits, and those it is under by a rule."""
-        if not task.limits and not self.implied:
-            return {}
+        if (not task.limits and not self.implied) or task.state is not TaskState.QUEUED:
+            return {}  # nothing is called for a verdict on what was done
         queue = task.queue or ""
         tenant = tenant_of(queue)
         own = [self.allowed(tenant, limit) for limit in read_limits(task.limits)]
