@@ -319,6 +319,15 @@ class Pass:
         self.touched.add(task.run_id)
         self.shared.workspace.view(task.run_id).give(Task, [task.id], [task])
 
+    def _give_newer(self, task: Task) -> None:
+        """The same for a task that is only moved. Who claims one makes a row that cannot be made
+        twice; here nothing but the run's `seq` tells that it has moved since, so it is given only
+        where the run was read before it."""
+        self.touched.add(task.run_id)
+        view = self.shared.workspace.view(task.run_id)
+        if view.run is not None:
+            view.give(Task, [task.id], [task])
+
     # Limits
 
     async def settle(self) -> None:
@@ -350,7 +359,7 @@ class Pass:
         parked = await gate.to_wake(self.session, self.due)
         jobs = [Job(WakeTask(task.id)) for task in parked]
         for task in parked:
-            self._give(task)
+            self._give_newer(task)
         await self.decide_all(jobs)
         woken: list[Task] = []
         for job, before in zip(jobs, parked, strict=True):
@@ -362,7 +371,7 @@ class Pass:
     async def _park(self, gate: Gate, blocked: Sequence[tuple[Task, str]]) -> None:
         jobs: list[Job] = []
         for task, limit in blocked:
-            self._give(task)
+            self._give_newer(task)
             jobs.append(Job(ParkTask(task.id, limit)))
         await self.decide_all(jobs)
         for job, (_, limit) in zip(jobs, blocked, strict=True):
