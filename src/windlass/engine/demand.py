@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from windlass.engine.limits.gate import Gate
+from windlass.engine.shares import LOOKED_INTO, Shares
 from windlass.kernel.events import Claim
 from windlass.model.assignment import Assignment
 from windlass.model.queues import is_own, service_of
@@ -118,6 +119,7 @@ class Demands:
         """Queues somebody waits for that may hold tasks: all a look has to go through, although a
         large fleet waits for thousands. Whichever was served last comes last."""
         self._skipped: defaultdict[str, set[str]] = defaultdict(set)
+        self.shares = Shares()
 
     def add(self, demand: Demand) -> None:
         for queue in demand.queues:
@@ -143,7 +145,12 @@ class Demands:
         """
         wants: dict[str, int] = {}
         # What only one worker can do goes before what others can do as well.
-        for queue in sorted(self._promising, key=is_own, reverse=True):
+        queues = sorted(self._promising, key=is_own, reverse=True)
+        if self.shares.several:
+            queues = self.shares.order(self._promising)
+        for queue in queues:
+            if self.shares.several and len(wants) >= LOOKED_INTO:
+                break
             free = sum(max(0, demand.room(queue)) for demand in self._by_queue[queue])
             if free > 0:
                 count = min(free - min(ready.get(queue, 0), free * 3 // 4), batch_max)
@@ -196,6 +203,9 @@ class Demands:
         already; away from the worker the task failed on. The gate says whether it may be given."""
         matches = Matches([], [])
         taken = Taken()
+        shares = self.shares if self.shares.several else None
+        if shares is not None:
+            tasks = shares.in_turn(tasks)
         for task in tasks:
             if self._is_skipped(task):
                 continue
@@ -218,6 +228,8 @@ class Demands:
                     matches.left.append(task)
             else:
                 taken.add(best, queue)
+                if shares is not None:
+                    shares.served(task)
                 matches.pairs.append((best, task))
         return matches
 

@@ -119,8 +119,10 @@ class Engine:
 
     async def refresh_tenants(self) -> None:
         """Take note of tenants that were made since; whoever works for all gets their tasks."""
-        if await self.tenants.refresh():
-            demands = self.advance.demands
+        new = await self.tenants.refresh()
+        demands = self.advance.demands
+        demands.shares.weigh(self.tenants.weights)
+        if new:
             demands.tenants_changed(lambda queues: self.tenants.queues(ALL, queues))
             self.advance.look_again()
 

@@ -281,11 +281,15 @@ class Pass:
         if gate is not None:
             woken = await self._wake(gate)
             found = in_turn(found, woken)
-        left_stored = await self._claim(found, gate, stored=True) if found else []
-        left = await self._claim(ready, gate, stored=False)
-        if woken:
-            mine = {task.id for task in woken}
-            left += [task for task in left_stored if task.id in mine]
+        fresh, rest = woken, ready
+        if demands.shares.several:
+            # Of several tenants none goes first because what it has waits for longer.
+            found, fresh, rest = [*found, *ready], [*woken, *ready], []
+        left_first = await self._claim(found, gate, stored=True) if found else []
+        left = await self._claim(rest, gate, stored=False)
+        if fresh:
+            mine = {task.id for task in fresh}
+            left += [task for task in left_first if task.id in mine]
         if gate is not None:
             self._save_limits(gate)
         queues = {task.queue or "" for task in left}

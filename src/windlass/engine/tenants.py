@@ -66,11 +66,14 @@ class Tenants:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.names: set[str] = {DEFAULT}
+        self.weights: dict[str, int] = {DEFAULT: 1}
+        """How much of what is free each gets."""
 
     async def refresh(self) -> bool:
         """Look who is there; whether that is anybody new."""
         rows = await self._store.page(Tenant, limit=_KNOWN_MAX)
-        before, self.names = self.names, {DEFAULT, *(row.id for row in rows)}
+        self.weights = {DEFAULT: 1, **{row.id: row.weight for row in rows}}
+        before, self.names = self.names, {*self.weights}
         return self.names != before
 
     def queues(self, tenant: str, queues: Iterable[str]) -> list[str]:
