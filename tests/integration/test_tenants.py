@@ -34,6 +34,7 @@ OWN_HOUSE = {  # who may do these is not a question of whose they are
     "POST /api/v1/auth/refresh",
     "POST /api/v1/tenants",
     "GET /api/v1/tenants",
+    "PATCH /api/v1/tenants/{name}",
 }
 ROUTES = [*NATIVE, *pocketflow.ROUTES]
 

@@ -70,7 +70,7 @@ TOKEN_FIELDS = (
     "expires_at",
     "revoked_at",
 )
-TENANT_FIELDS = ("name", "description", "created_at")
+TENANT_FIELDS = ("name", "description", "weight", "created_at")
 
 
 def run_columns(runs: Sequence[RunInfo]) -> list[Column]:

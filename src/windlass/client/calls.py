@@ -184,6 +184,11 @@ def delete(run_id: str) -> Call[Ignored]:
     return Call("DELETE", _run(run_id), Ignored)
 
 
+def set_priority(run_id: str, priority: int) -> Call[Ignored]:
+    """Let what waits of the run go before others (higher) or after them."""
+    return _post(f"{_run(run_id)}/priority", Ignored, {"priority": priority})
+
+
 def cancel(run_id: str, reason: str = "") -> Call[Ignored]:
     return _post(f"{_run(run_id)}/cancel", Ignored, {"reason": reason} if reason else {})
 
@@ -311,6 +316,12 @@ def create_token(
 def create_tenant(name: str, *, description: str = "") -> Call[TenantInfo]:
     """Add a tenant; this is for operators of the whole system."""
     return _post(f"{API}/tenants", TenantInfo, {"name": name, "description": description})
+
+
+def set_tenant_weight(name: str, weight: int) -> Call[TenantInfo]:
+    """Say how much of what is free a tenant gets, beside the others."""
+    body = encode({"weight": weight})
+    return Call("PATCH", f"{API}/tenants/{_part(name)}", TenantInfo, body=body)
 
 
 def tenants(*, limit: int = 100, cursor: str | int = "") -> Call[Page[TenantInfo]]:

@@ -263,6 +263,7 @@ class TenantInfo(Shape, frozen=True, kw_only=True):
     name: str
     description: str = ""
     created_at: int | None = None
+    weight: int = 1
 
 
 class LimitInfo(Shape, frozen=True, kw_only=True):

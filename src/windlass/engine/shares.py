@@ -1,9 +1,9 @@
 """Fair shares: what is free goes to tenants by their weights, to each in its own order.
 
 Start-time fair queueing: every tenant has a time of its own that goes on by one over its weight
-with each task it is given, and whoever's time is earliest is next. A tenant that had nothing waiting
-joins at the time of the one served last, so it neither pays for its absence nor saves anything up.
-Tenants without tasks cost nothing, and where there is only one nobody is compared.
+with each task it is given, and whoever's time is earliest is next. A tenant that had nothing
+waiting joins at the time of the one served last, so it neither pays for its absence nor saves
+anything up. Tenants without tasks cost nothing, and where there is only one nobody is compared.
 """
 
 from collections import defaultdict, deque

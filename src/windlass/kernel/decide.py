@@ -24,6 +24,7 @@ from windlass.kernel.events import (
     NextRequested,
     ParkTask,
     PatchGraph,
+    PriorityChanged,
     RebindRequested,
     RetryRequested,
     RunEvent,
@@ -96,6 +97,8 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return _answer(turn, event)
         case CancelRequested():
             return _cancel(turn, event)
+        case PriorityChanged():
+            return _priority(turn, event)
         case RetryRequested():
             return _retry(turn, event)
         case RebindRequested():
@@ -361,6 +364,18 @@ def _cancel(turn: Turn, event: CancelRequested) -> Decision:
         return NOTHING
     cancel.cancel_run(turn)
     return _finish(turn, "run.cancel_requested", None, None, reason=event.reason)
+
+
+def _priority(turn: Turn, event: PriorityChanged) -> Decision:
+    run = turn.run
+    if run.state in RUN_ENDED:
+        raise Conflict(f"run {run.id} is already {run.state}; nothing of it waits")
+    if run.priority == event.priority:
+        return Decision()
+    turn.set_run(priority=event.priority)
+    for task in turn.open_tasks(run.id):
+        turn.move(task, task.state, priority=event.priority)
+    return _finish(turn, "run.priority_changed", None, None, priority=event.priority)
 
 
 def _retry(turn: Turn, event: RetryRequested) -> Decision:

@@ -104,6 +104,13 @@ class CancelRequested(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class PriorityChanged(msgspec.Struct, frozen=True):
+    """What waits of a run, and what it will come to, goes before or after others from now on."""
+
+    run_id: str
+    priority: int
+
+
 class RetryRequested(msgspec.Struct, frozen=True):
     """Do a task again: alone (it must have failed), or with all that came after it."""
 
@@ -157,6 +164,7 @@ RunEvent = (
     | SignalReceived
     | CheckpointAnswered
     | CancelRequested
+    | PriorityChanged
     | RetryRequested
     | RebindRequested
     | PatchGraph

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from windlass.engine import runs
 from windlass.engine.limits.changing import remove_rule, set_rule
 from windlass.engine.why import why
 from windlass.model.limits import LimitRule, LimitUse
@@ -325,3 +326,17 @@ async def test_a_rule_of_nothing_stops_a_key_until_it_is_removed() -> None:
         await until(local, lambda: parked(local, "default bank") == 1)
         await remove_rule(local.engine, "bank")
         assert (await local.ended(run_id)).state is RunState.SUCCEEDED
+
+
+@pytest.mark.anyio
+async def test_a_priority_changed_while_waiting_changes_the_order_of_the_line() -> None:
+    calls = Calls()
+    definition = flow([{"key": "bank", "max": 1}])
+    async with local_engine({"pay": calls.pay}, clock="real") as engine:
+        ids = [await engine.start(definition, {"n": n}) for n in range(4)]
+        await until(engine, lambda: parked(engine, "default bank") == 3)
+        await runs.set_priority(engine.engine, ids[3], 7)
+        calls.go.set()
+        for run_id in ids:
+            await engine.ended(run_id)
+        assert calls.order == [0, 3, 1, 2]

@@ -830,6 +830,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/priority": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let what waits of a run go before others, or after them, from now on. */
+        post: operations["runs_set_priority"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/rerun": {
         parameters: {
             query?: never;
@@ -1033,6 +1050,23 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Say how much of what is free a tenant gets. */
+        patch: operations["tenants_change"];
         trace?: never;
     };
     "/api/v1/tokens": {
@@ -1882,6 +1916,10 @@ export interface components {
         Preview: {
             previewImage: string | null;
         };
+        /** PriorityBody */
+        PriorityBody: {
+            priority: number;
+        };
         /**
          * Problem
          * @description One thing wrong with a definition.
@@ -2338,6 +2376,12 @@ export interface components {
             /** @default  */
             description: string;
             name: string;
+            /** @default 1 */
+            weight: number;
+        };
+        /** TenantChangeBody */
+        TenantChangeBody: {
+            weight: number;
         };
         /**
          * Page[TenantView]
@@ -2353,6 +2397,7 @@ export interface components {
             createdAt: number;
             description: string;
             name: string;
+            weight: number;
         };
         /** TokenBody */
         TokenBody: {
@@ -4518,6 +4563,41 @@ export interface operations {
             };
         };
     };
+    runs_set_priority: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PriorityBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     runs_rerun: {
         parameters: {
             query?: never;
@@ -4925,6 +5005,41 @@ export interface operations {
         responses: {
             /** @description Done */
             201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    tenants_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TenantChangeBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
