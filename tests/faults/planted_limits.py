@@ -51,8 +51,8 @@ def counted_by_two_servers(patch: Patch) -> None:
 def refilled_twice(patch: Patch) -> None:
     right = bucket.taken
 
-    def taken(use: LimitUse, now: int, *, late: bool) -> LimitUse:
-        kept = right(use, now, late=late)
+    def taken(use: LimitUse, now: int, *, late_ms: int) -> LimitUse:
+        kept = right(use, now, late_ms=late_ms)
         return replace(kept, next_us=use.next_us, recent=use.recent)
 
     patch.setattr(bucket, "taken", taken)

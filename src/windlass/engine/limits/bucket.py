@@ -2,8 +2,9 @@
 
 A rate is kept in two ways. `next_us` is when the next attempt would begin at an even pace: no more
 than the rate go out in the long run. Who was kept waiting by a slow commit may catch up, as that
-alone would lose what is allowed; so `recent` counts the attempts of the last `per_ms` in slices of
-it, and any `per_ms` sees at most `rate + burst` of them, whichever process's clock says when.
+pace alone would lose what is allowed; so `recent` counts the attempts of the last `per_ms`, in
+slices of it, and any `per_ms` sees at most `rate + burst` of them, whichever process's clock says
+when.
 """
 
 from collections.abc import Sequence
@@ -39,38 +40,50 @@ def places(use: LimitUse) -> int:
     return NO_BOUND if use.max is None else max(0, use.max - use.in_use)
 
 
-def room(use: LimitUse, now: int, *, late: bool) -> int:
-    """How many attempts may be handed out now. `late`: somebody has waited, so what was not handed
-    out in time may be made up for."""
+def room(use: LimitUse, now: int, *, late_ms: int) -> int:
+    """How many attempts may be handed out now. `late_ms`: for so long the next has been due, and
+    who waits may make up for it."""
     if use.paused_until > now:
         return 0
-    return min(places(use), tokens(use, now, late=late))
+    return min(places(use), tokens(use, now, late_ms=late_ms))
 
 
-def tokens(use: LimitUse, now: int, *, late: bool) -> int:
+def tokens(use: LimitUse, now: int, *, late_ms: int) -> int:
     """How many more attempts may begin now."""
     if not use.rate:
         return NO_BOUND
     step = _interval_us(use)
-    early_us = now * 1000 + (use.burst - 1) * step - _next_us(use, now, late=late)
+    early_us = now * 1000 + (use.burst - 1) * step - _next_us(use, now, late_ms=late_ms)
     if early_us < 0:
         return 0
     recent = use.rate + use.burst - sum(_Recent(use).since(now))
     return max(0, min(early_us // step + 1, recent))
 
 
-def taken(use: LimitUse, now: int, *, late: bool) -> LimitUse:
+def taken(use: LimitUse, now: int, *, late_ms: int) -> LimitUse:
     """One attempt more."""
     use = replace(use, in_use=use.in_use + 1, used_at=now)
     if not use.rate:
         return use
-    next_us = _next_us(use, now, late=late) + _interval_us(use)
+    next_us = _next_us(use, now, late_ms=late_ms) + _interval_us(use)
     return replace(use, next_us=next_us, recent=_Recent(use).with_one(now))
 
 
 def given_back(use: LimitUse) -> LimitUse:
     """One attempt less. What it took of a rate stays taken: it did begin."""
     return replace(use, in_use=max(0, use.in_use - 1))
+
+
+def late_ms(use: LimitUse, now: int) -> int:
+    """For how long somebody who waits for time to pass has been due, and no commit came to hand it
+    out."""
+    waits = use.parked and use.wake_at is not None
+    return max(0, now - use.next_us // 1000) if waits else 0
+
+
+def forfeit(use: LimitUse, until: int) -> LimitUse:
+    """Nobody wanted what was allowed until then, or it was not to be had: it is not made up for."""
+    return replace(use, next_us=max(use.next_us, until * 1000))
 
 
 def next_at(use: LimitUse, now: int) -> int | None:
@@ -89,9 +102,8 @@ def _interval_us(use: LimitUse) -> int:
     return -(-use.per_ms * 1000 // use.rate)
 
 
-def _next_us(use: LimitUse, now: int, *, late: bool) -> int:
-    made_up_us = use.per_ms * 1000 if late else 0
-    return max(use.next_us, now * 1000 - made_up_us)
+def _next_us(use: LimitUse, now: int, *, late_ms: int) -> int:
+    return max(use.next_us, (now - min(late_ms, use.per_ms)) * 1000)
 
 
 class _Recent:

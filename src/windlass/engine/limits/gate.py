@@ -56,8 +56,8 @@ class Gate:
         self._rules = rules
         self._now = now
         self._uses: dict[str, LimitUse] = {}
-        self._late: set[str] = set()
-        """Keys somebody has waited for: what was not handed out in time is made up for."""
+        self._late_ms: dict[str, int] = {}
+        """Of keys somebody waits for: for how long the next has been due."""
         self._stored: dict[str, LimitUse] = {}
         self._asks: dict[str, dict[str, Limit]] = {}
         self._reserved: dict[str, dict[str, LimitUse]] = {}
@@ -80,13 +80,12 @@ class Gate:
             return
         for use in await session.hold([blank(key) for key in sorted(keys)]):
             self._uses[use.id] = self._stored[use.id] = use
-            if use.parked:
-                self._late.add(use.id)
+            self._late_ms[use.id] = bucket.late_ms(use, self._now)
         for attempt in ended.settled:
             for key in read_held(attempt.limits):
                 self._uses[key] = bucket.given_back(self._uses[key])
         for key, until in pauses.items():
-            use = self._uses[key]
+            use = bucket.forfeit(self._uses[key], until)
             self._uses[key] = replace(use, paused_until=max(use.paused_until, until))
 
     def _limits_of(self, task: Task) -> Mapping[str, Limit]:
@@ -96,7 +95,7 @@ class Gate:
         return asks
 
     def _room(self, use: LimitUse) -> int:
-        return bucket.room(use, self._now, late=use.id in self._late)
+        return bucket.room(use, self._now, late_ms=self._late_ms[use.id])
 
     # Waking
 
@@ -137,7 +136,7 @@ class Gate:
                 return key
         self._reserved[task.id] = {key: self._uses[key] for key in asks}
         for key in asks:
-            self._uses[key] = bucket.taken(self._uses[key], self._now, late=key in self._late)
+            self._uses[key] = bucket.taken(self._uses[key], self._now, late_ms=self._late_ms[key])
             self._moved.add(key)
         return None
 
@@ -163,17 +162,18 @@ class Gate:
 
     def changed(self) -> dict[str, LimitUse]:
         """The rows to save, each with when to look at it again."""
-        rows = {key: replace(use, wake_at=self._wake_at(use)) for key, use in self._uses.items()}
+        rows = {key: self._to_look_at(use) for key, use in self._uses.items()}
         return {key: use for key, use in rows.items() if use != self._stored[key]}
 
-    def _wake_at(self, use: LimitUse) -> int | None:
+    def _to_look_at(self, use: LimitUse) -> LimitUse:
         if not use.parked:
-            return None
+            return replace(use, wake_at=None)
         if not self._room(use):
-            return bucket.next_at(use, self._now)
-        # There is room, and who was woken did not take it: for want of a worker, unless somebody
-        # else has just shown that there are some.
-        return self._now if use.id in self._moved else self._now + LOOK_MS
+            return replace(use, wake_at=bucket.next_at(use, self._now))
+        if use.id in self._moved:
+            return replace(use, wake_at=self._now)
+        # There is room, and who was woken did not take it, for want of a worker.
+        return replace(bucket.forfeit(use, self._now), wake_at=self._now + LOOK_MS)
 
 
 def blank(key: str) -> LimitUse:
