@@ -28,9 +28,7 @@ def limit() -> None:
 @click.option(
     "--burst",
     type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="How many may begin at once after a pause.",
+    help="How many may begin at once after a pause; 1 in 100 of the rate if left out.",
 )
 @json_option
 @with_client
@@ -40,7 +38,7 @@ def set_(
     most: int | None,
     rate: int | None,
     per_s: float,
-    burst: int,
+    burst: int | None,
     as_json: bool,
 ) -> None:
     """Say what a key allows, or all that begin so: `bank:*`. It wins over definitions."""

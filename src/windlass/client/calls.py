@@ -346,7 +346,7 @@ def set_limit(
     max: int | None = None,  # noqa: A002  the word of the definition
     rate: int | None = None,
     per_s: float = 1.0,
-    burst: int = 1,
+    burst: int | None = None,
 ) -> Call[LimitRuleInfo]:
     """Say what a key allows, or all that begin so (`bank:*`), whatever definitions say."""
     body = {"pattern": pattern, "max": max, "rate": rate, "perS": per_s, "burst": burst}

@@ -84,6 +84,12 @@ class LimitRule(Row, frozen=True, kw_only=True):
         return key == self.pattern
 
 
+def usual_burst(rate: int) -> int:
+    """How many may begin at once where nobody says: commits hand out many at a time, and one in a
+    hundred more is little beside the rate."""
+    return max(1, rate // 100)
+
+
 def limit_id(tenant: str, key: str) -> str:
     """A tenant's key. Names of tenants have no spaces, so no two are the same."""
     return f"{tenant} {key}"

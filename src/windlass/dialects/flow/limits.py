@@ -6,7 +6,7 @@ from windlass.dialects.fields import Fields
 from windlass.dialects.flow.refs import parse_ref
 from windlass.dialects.plain import under
 from windlass.model.graph import LimitSpec, Ref, Root
-from windlass.model.limits import KEY_CHARS_MAX
+from windlass.model.limits import KEY_CHARS_MAX, usual_burst
 
 LIMIT_FIELDS = frozenset({"key", "max", "rate", "per_s", "burst"})
 LIMITS_MAX = 8
@@ -40,13 +40,14 @@ def _limit(fields: Fields) -> LimitSpec:
     for name in ("per_s", "burst"):
         if fields.has(name) and not fields.has("rate"):
             fields.problems.add(fields.at(name), "there is no rate it could belong to")
+    rate = _count(fields, "rate") if fields.has("rate") else 0
     return LimitSpec(
         key=_parts(text, fields),
         text=text,
         max=_count(fields, "max") if fields.has("max") else None,
-        rate=_count(fields, "rate") if fields.has("rate") else 0,
+        rate=rate,
         per_ms=round(fields.number("per_s", 1.0, low=0.001, high=_PER_S_MAX) * 1000),
-        burst=_count(fields, "burst") if fields.has("burst") else 1,
+        burst=_count(fields, "burst") if fields.has("burst") else usual_burst(rate),
     )
 
 

@@ -16,12 +16,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
-from windlass.engine.limits import bucket
+from windlass.engine.limits.bucket import Bucket
 from windlass.engine.limits.rules import Rules
 from windlass.model.limits import (
-    Limit,
     LimitUse,
     limit_id,
     read_held,
@@ -55,13 +53,9 @@ class Gate:
     def __init__(self, rules: Rules, now: int) -> None:
         self._rules = rules
         self._now = now
-        self._uses: dict[str, LimitUse] = {}
-        self._late_ms: dict[str, int] = {}
-        """Of keys somebody waits for: for how long the next has been due."""
-        self._stored: dict[str, LimitUse] = {}
-        self._asks: dict[str, dict[str, Limit]] = {}
-        self._reserved: dict[str, dict[str, LimitUse]] = {}
-        """By task: the rows as they were before its place was taken."""
+        self._buckets: dict[str, Bucket] = {}
+        self._reserved: dict[str, Sequence[str]] = {}
+        """By task: the keys of which it has a place."""
         self._moved: set[str] = set()
         """Keys of which something was handed out."""
 
@@ -69,33 +63,19 @@ class Gate:
         self, session: Session, ended: Ended, tasks: Iterable[Task], due: Iterable[str]
     ) -> None:
         """Take every key that matters to this pass, and count what has ended."""
-        keys = set(due)
-        for attempt in ended.settled:
-            keys.update(read_held(attempt.limits))
+        settled = [key for attempt in ended.settled for key in read_held(attempt.limits)]
         pauses = pauses_of(ended.pushed_back, self._now)
-        keys.update(pauses)
+        keys = {*due, *settled, *pauses}
         for task in tasks:
-            keys.update(self._limits_of(task))
+            keys.update(self._rules.limits_of(task))
         if not keys:
             return
         for use in await session.hold([blank(key) for key in sorted(keys)]):
-            self._uses[use.id] = self._stored[use.id] = use
-            self._late_ms[use.id] = bucket.late_ms(use, self._now)
-        for attempt in ended.settled:
-            for key in read_held(attempt.limits):
-                self._uses[key] = bucket.given_back(self._uses[key])
+            self._buckets[use.id] = Bucket(use, self._now)
+        for key in settled:
+            self._buckets[key].give_back()
         for key, until in pauses.items():
-            use = bucket.forfeit(self._uses[key], until)
-            self._uses[key] = replace(use, paused_until=max(use.paused_until, until))
-
-    def _limits_of(self, task: Task) -> Mapping[str, Limit]:
-        asks = self._asks.get(task.id)
-        if asks is None:
-            asks = self._asks[task.id] = self._rules.limits_of(task)
-        return asks
-
-    def _room(self, use: LimitUse) -> int:
-        return bucket.room(use, self._now, late_ms=self._late_ms[use.id])
+            self._buckets[key].pause(until)
 
     # Waking
 
@@ -103,21 +83,20 @@ class Gate:
         """Whoever waits, as many of each key as there is room for, oldest first."""
         wants: dict[str, int] = {}
         left = WAKES_MAX
-        for key, use in self._uses.items():
-            if use.parked and left > 0:
-                free = self._room(use) or int(probes.get(key, False))
+        for key, bucket in self._buckets.items():
+            if bucket.parked and left > 0:
+                free = bucket.room or int(probes.get(key, False))
                 if free:
-                    wants[key] = min(free, use.parked, left)
+                    wants[key] = min(free, bucket.parked, left)
                     left -= wants[key]
         if not wants:
             return []
         found = await session.parked(wants)
         counts = Counter(task.parked or "" for task in found)
         for key, want in wants.items():
-            use = self._uses[key]
+            bucket = self._buckets[key]
             # Who was cancelled while he waited is gone: fewer than asked for is all there are.
-            rest = use.parked - want if counts[key] == want else 0
-            self._uses[key] = replace(use, parked=rest)
+            bucket.parked = bucket.parked - want if counts[key] == want else 0
         return found
 
     # Handing out
@@ -125,55 +104,57 @@ class Gate:
     def blocked(self, task: Task) -> str | None:
         """Reserve a task's places; else the limit that has no room, or "" if the pass does not have
         all of its keys in hand and the next one is to try."""
-        asks = self._limits_of(task)
+        asks = self._rules.limits_of(task)
         if not asks:
             return None
-        if any(key not in self._uses for key in asks):
+        if any(key not in self._buckets for key in asks):
             return ""
         for key, limit in asks.items():
-            use = self._uses[key] = bucket.allow(self._uses[key], limit)
-            if not self._room(use):
+            bucket = self._buckets[key]
+            bucket.allow(limit)
+            if not bucket.room:
                 return key
-        self._reserved[task.id] = {key: self._uses[key] for key in asks}
         for key in asks:
-            self._uses[key] = bucket.taken(self._uses[key], self._now, late_ms=self._late_ms[key])
-            self._moved.add(key)
+            self._buckets[key].take()
+        self._moved.update(asks)
+        self._reserved[task.id] = tuple(asks)
         return None
 
     def held(self, task: Task) -> Json:
         """What is reserved for a task's attempt."""
-        return write_held(list(self._reserved.get(task.id, ())))
+        return write_held(self._reserved.get(task.id, ()))
 
     def not_claimed(self, task: Task) -> None:
         """Nobody got the task after all: nothing is taken."""
         for key in self._reserved.pop(task.id, ()):
-            self._uses[key] = bucket.given_back(self._uses[key])
+            self._buckets[key].give_back()
 
     def parked(self, key: str) -> None:
         """One more waits for a key."""
-        use = self._uses[key]
-        self._uses[key] = replace(use, parked=use.parked + 1, used_at=self._now)
+        self._buckets[key].parked += 1
+        self._buckets[key].used_at = self._now
 
     # Ending
 
     def look_soon(self) -> None:
         """This pass wakes nobody: the next one is to."""
-        self._moved.update(self._uses)
+        self._moved.update(self._buckets)
 
     def changed(self) -> dict[str, LimitUse]:
         """The rows to save, each with when to look at it again."""
-        rows = {key: self._to_look_at(use) for key, use in self._uses.items()}
-        return {key: use for key, use in rows.items() if use != self._stored[key]}
+        rows = {key: bucket.row(self._wake_at(bucket)) for key, bucket in self._buckets.items()}
+        return {key: row for key, row in rows.items() if row != self._buckets[key].stored}
 
-    def _to_look_at(self, use: LimitUse) -> LimitUse:
-        if not use.parked:
-            return replace(use, wake_at=None)
-        if not self._room(use):
-            return replace(use, wake_at=bucket.next_at(use, self._now))
-        if use.id in self._moved:
-            return replace(use, wake_at=self._now)
+    def _wake_at(self, bucket: Bucket) -> int | None:
+        if not bucket.parked:
+            return None
+        if not bucket.room:
+            return bucket.next_at()
+        if bucket.stored.id in self._moved:
+            return self._now
         # There is room, and who was woken did not take it, for want of a worker.
-        return replace(bucket.forfeit(use, self._now), wake_at=self._now + LOOK_MS)
+        bucket.forfeit(self._now)
+        return self._now + LOOK_MS
 
 
 def blank(key: str) -> LimitUse:

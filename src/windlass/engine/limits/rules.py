@@ -20,10 +20,11 @@ from windlass.model.limits import (
     service_key,
 )
 from windlass.model.queues import service_of, tenant_of
-from windlass.model.rows import Task
+from windlass.model.rows import Json, Task
 from windlass.model.states import TaskState
 
 RULES_MAX = 10_000
+_KNOWN_MAX = 10_000
 
 
 class Rules:
@@ -37,9 +38,12 @@ class Rules:
         self._on_tenants = False
         self._paused: dict[str, int] = {}
         """Ids of keys of services nobody may call, and until when."""
+        self._known: dict[tuple[str, Json], dict[str, Limit]] = {}
+        """What was found for tasks alike, until something changes."""
 
     def replace(self, rules: Iterable[LimitRule]) -> None:
         """These are all the rules there are."""
+        self._known.clear()
         patterns: defaultdict[str, list[LimitRule]] = defaultdict(list)
         self._exact = {}
         self._on_services = self._on_tenants = False
@@ -56,11 +60,14 @@ class Rules:
 
     def paused(self, uses: Iterable[LimitUse], now: int) -> None:
         """Take note of services that want to be left alone."""
+        before = len(self._paused)
         for use in uses:
             if use.paused_until > now and use.key.startswith(service_key("")):
                 self._paused[use.id] = use.paused_until
         for key in [key for key, until in self._paused.items() if until <= now]:
             del self._paused[key]
+        if before or self._paused:
+            self._known.clear()
 
     @property
     def implied(self) -> bool:
@@ -88,11 +95,19 @@ class Rules:
 
     def limits_of(self, task: Task) -> dict[str, Limit]:
         """What handing a task out takes, by id: its own limits, and those it is under by a rule."""
-        if (not task.limits and not self.implied) or task.state is not TaskState.QUEUED:
+        if (not task.limits and not self.implied) or task.state is TaskState.VERIFYING:
             return {}  # nothing is called for a verdict on what was done
-        queue = task.queue or ""
+        key = (task.queue or "", task.limits)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _KNOWN_MAX:
+                self._known.clear()
+            known = self._known[key] = self._limits_of(*key)
+        return known
+
+    def _limits_of(self, queue: str, limits: Json) -> dict[str, Limit]:
         tenant = tenant_of(queue)
-        own = [self.allowed(tenant, limit) for limit in read_limits(task.limits)]
+        own = [self.allowed(tenant, limit) for limit in read_limits(limits)]
         found = {limit_id(tenant, limit.key): limit for limit in own}
         if self._on_services or self._paused:
             key = service_key(service_of(queue))

@@ -1,7 +1,7 @@
 """Why a task waits for a limit, in a line."""
 
 from windlass.engine.engine import Engine
-from windlass.engine.limits import bucket
+from windlass.engine.limits.bucket import Bucket
 from windlass.engine.limits.gate import blank
 from windlass.model.limits import LimitUse
 from windlass.model.rows import Task
@@ -20,9 +20,9 @@ async def limit_line(engine: Engine, task: Task) -> str:
     if use.paused_until > now:
         wait = (use.paused_until - now) / 1000
         return f"{use.key} has pushed back: next in {wait:.1f} s, {line}"
-    if not bucket.places(use):
+    if not Bucket(use, now).places:
         return f"limit {use.key}: {use.in_use} of {use.max} in use, {line}"
-    at = bucket.next_at(use, now)
+    at = Bucket(use, now).next_at()
     if at is not None and at > now:
         return f"rate {use.key}: next in {(at - now) / 1000:.1f} s, {line}"
     return f"limit {use.key}: there is room, {line}"

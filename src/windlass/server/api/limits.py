@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from windlass.engine.limits.changing import check_pattern, remove_rule, set_rule
 from windlass.engine.limits.rules import Rules
-from windlass.model.limits import LimitRule, LimitUse, limit_id
+from windlass.model.limits import LimitRule, LimitUse, limit_id, usual_burst
 from windlass.ports.store import Cond
 from windlass.protocol.api import OkView, Page
 from windlass.protocol.limits_api import LimitRuleBody, LimitRuleView, LimitView
@@ -80,7 +80,7 @@ async def put_rule(request: Request) -> Response:
         max=body.max,
         rate=body.rate,
         per_ms=round(body.per_s * 1000),
-        burst=body.burst,
+        burst=body.burst or usual_burst(body.rate or 0),
         changed_at=engine.store.now(),
         changed_by=who(request).name,
     )
