@@ -4,6 +4,8 @@ Keys are made once, when a task is made, of what it has in hand then; from there
 anything, whoever hands the task out or takes it back. Whether there is room is not decided here.
 """
 
+from functools import lru_cache
+
 from windlass.kernel.turn import Turn
 from windlass.kernel.values import Reader
 from windlass.model.graph import LimitSpec, Node, Ref
@@ -18,10 +20,24 @@ class NoLimitKey(Exception):
 
 def limits_of(turn: Turn, task: Task, node: Node) -> Json:
     """What a task's attempts are under; `NoLimitKey` if a key has no value."""
+    known = constant(node.limits)
+    if known is not None:
+        return known
     reader = Reader(turn, task.scope, node.path, task.input)
     return write_limits(
         Limit(key_of(reader, spec), spec.max, spec.rate, spec.per_ms, spec.burst)
         for spec in node.limits
+    )
+
+
+@lru_cache(maxsize=4096)
+def constant(specs: tuple[LimitSpec, ...]) -> Json | None:
+    """The same for limits whose keys are the same for all tasks; None for others."""
+    if any(isinstance(part, Ref) for spec in specs for part in spec.key):
+        return None
+    return write_limits(
+        Limit("".join(map(str, spec.key)), spec.max, spec.rate, spec.per_ms, spec.burst)
+        for spec in specs
     )
 
 

@@ -23,6 +23,7 @@ class Bucket:
         self.stored = use
         self.now = now
         self.max = use.max
+        self._limit: Limit | None = None
         self.in_use = use.in_use
         self.parked = use.parked
         self.paused_until = use.paused_until
@@ -37,6 +38,9 @@ class Bucket:
 
     def allow(self, limit: Limit) -> None:
         """This is what the key allows now."""
+        if limit is self._limit:
+            return
+        self._limit = limit
         self.max = limit.max
         if (self._rate, self._per_ms, self._burst) != (limit.rate, limit.per_ms, limit.burst):
             if self._per_ms != limit.per_ms:

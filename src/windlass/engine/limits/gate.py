@@ -14,6 +14,7 @@ for, in the same commit; a rate or a pause is woken by its time. Nothing is poll
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import msgspec
 
@@ -107,15 +108,16 @@ class Gate:
         asks = self._rules.limits_of(task)
         if not asks:
             return None
-        if any(key not in self._buckets for key in asks):
+        buckets = [self._buckets.get(key) for key in asks]
+        if None in buckets:
             return ""
-        for key, limit in asks.items():
-            bucket = self._buckets[key]
+        held = cast("list[Bucket]", buckets)
+        for bucket, limit in zip(held, asks.values(), strict=True):
             bucket.allow(limit)
             if not bucket.room:
-                return key
-        for key in asks:
-            self._buckets[key].take()
+                return bucket.stored.id
+        for bucket in held:
+            bucket.take()
         self._moved.update(asks)
         self._reserved[task.id] = tuple(asks)
         return None
