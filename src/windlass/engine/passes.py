@@ -277,19 +277,15 @@ class Pass:
             found = await self.session.queued(wants)
             demands.looked(wants, found)
         gate = await self._gate(found, ready)
-        woken: list[Task] = []
         if gate is not None:
-            woken = await self._wake(gate)
-            found = in_turn(found, woken)
-        fresh, rest = woken, ready
+            found = in_turn(found, await self._wake(gate))
         if demands.shares.several:
             # Of several tenants none goes first because what it has waits for longer.
-            found, fresh, rest = [*found, *ready], [*woken, *ready], []
-        left_first = await self._claim(found, gate, stored=True) if found else []
-        left = await self._claim(rest, gate, stored=False)
-        if fresh:
-            mine = {task.id for task in fresh}
-            left += [task for task in left_first if task.id in mine]
+            found, ready = [*found, *ready], []
+        # What was found is left where others took the slots that it was looked for: its queue gave
+        # fewer than were asked for, and is not empty all the same.
+        left = await self._claim(found, gate, stored=True) if found else []
+        left += await self._claim(ready, gate, stored=False)
         if gate is not None:
             self._save_limits(gate)
         queues = {task.queue or "" for task in left}
