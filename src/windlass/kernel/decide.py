@@ -10,8 +10,8 @@ from typing import assert_never
 import msgspec
 
 from windlass.kernel import asking, calls, cancel, grow, late, placement, redo, reopen, verifying
-from windlass.kernel.claims import claim_task
 from windlass.kernel import limits as limiting
+from windlass.kernel.claims import claim_task
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
@@ -374,7 +374,9 @@ def _priority(turn: Turn, event: PriorityChanged) -> Decision:
         return Decision()
     turn.set_run(priority=event.priority)
     for task in turn.open_tasks(run.id):
-        turn.move(task, task.state, priority=event.priority)
+        # A task may have a priority of its own, beside its run's.
+        more = event.priority - run.priority
+        turn.move(task, task.state, priority=task.priority + more)
     return _finish(turn, "run.priority_changed", None, None, priority=event.priority)
 
 

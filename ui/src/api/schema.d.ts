@@ -1708,8 +1708,8 @@ export interface components {
          * @description What keys allow, whatever definitions say. What is left out stays as they say.
          */
         LimitRuleBody: {
-            /** @default 1 */
-            burst: number;
+            /** @default null */
+            burst: number | null;
             /** @default null */
             max: number | null;
             pattern: string;

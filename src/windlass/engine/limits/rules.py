@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from windlass.model.graph import Kind
 from windlass.model.limits import (
     TENANT_KEY,
     Limit,
@@ -95,8 +96,10 @@ class Rules:
 
     def limits_of(self, task: Task) -> dict[str, Limit]:
         """What handing a task out takes, by id: its own limits, and those it is under by a rule."""
-        if (not task.limits and not self.implied) or task.state is TaskState.VERIFYING:
-            return {}  # nothing is called for a verdict on what was done
+        if not task.limits and not self.implied:
+            return {}
+        if task.kind != Kind.CALL or task.state is TaskState.VERIFYING:
+            return {}  # planning and verdicts have no other way to wait than their queues
         key = (task.queue or "", task.limits)
         known = self._known.get(key)
         if known is None:
