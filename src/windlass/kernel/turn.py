@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
+from windlass.kernel.pacing import pause_ms
 from windlass.kernel.transitions import check_attempt, check_run, check_task
 from windlass.kernel.view import Missing, Need, Outgrown, View
 from windlass.model.errors import TooMuchWork
@@ -64,15 +65,6 @@ class Limits(msgspec.Struct, frozen=True):
     """Patches a run may have: its greatest revision."""
 
 
-_PAUSES = ((10_000, 250), (1_000, 50), (100, 10))
-
-
-def pause_ms(events: int) -> int:
-    """How long a timer of a run with so many events behind it waits at least: a loop that goes on
-    for long goes on at a pace that leaves room for others."""
-    return next((pause for least, pause in _PAUSES if events > least), 0)
-
-
 def is_active(task: Task) -> bool:
     """Whether somebody works on a task or is looked for: to do it, to judge it, or to plan it."""
     if task.kind == Kind.PLAN:
@@ -109,9 +101,9 @@ class Decision(msgspec.Struct):
     graph: Graph | None = None
     """The run's graph from now on, where the event has patched it."""
     settled: list[Attempt] = []
-    """Attempts that held a limit and have ended: what they held is free."""
+    """Attempts that have ended and held limits."""
     pushed_back: list[tuple[Attempt, int]] = []
-    """Attempts whose service wants to be left alone, and for how long in milliseconds."""
+    """Attempts whose service wants to be left alone, and for how many milliseconds."""
 
 
 class Turn:
@@ -139,9 +131,7 @@ class Turn:
         self._removed: dict[type[Row], set[Any]] = {}
         self._changes: list[dict[str, Any]] = []
         self.settled: list[Attempt] = []
-        """Attempts that end in this turn and held a limit."""
         self.pushed_back: list[tuple[Attempt, int]] = []
-        """Attempts whose service wants to be left alone, and for how long."""
 
     def spend(self, steps: int) -> None:
         """Count what this decision costs; past its bound the run, not the engine, gives up."""
@@ -443,9 +433,8 @@ class Turn:
         self._run["seq"] = self.seq
         self._run["updated_at"] = self.now
         self.change(self.run)
-        decision = Decision(self._made, self._changed, self._removed, answer)
-        decision.settled, decision.pushed_back = self.settled, self.pushed_back
-        return decision
+        rows = (self._made, self._changed, self._removed)
+        return Decision(*rows, answer, settled=self.settled, pushed_back=self.pushed_back)
 
 
 def container_of(turn: Turn, task: Task) -> Task | None:

@@ -11,7 +11,7 @@ from windlass.engine import flows, runs
 from windlass.engine.attempts import Attempts
 from windlass.engine.demand import Demand, Demands
 from windlass.engine.engine import Engine
-from windlass.kernel.turn import pause_ms
+from windlass.kernel.pacing import pause_ms
 from windlass.model.errors import BadRequest, DefinitionError, TooMuchWork
 from windlass.model.rows import Event, Run, Task, Timer, read_failure
 from windlass.model.states import RunState, TaskState
