@@ -69,6 +69,7 @@ BODIES: dict[str, Json] = {
     },
     "POST /api/v1/runs/bulk": {"action": "cancel", "q": "flow:no-such-flow", "dryRun": True},
     "POST /api/v1/runs/{id}/cancel": {"reason": "r"},
+    "POST /api/v1/runs/{id}/priority": {"priority": 5},
     "POST /api/v1/runs/{id}/signal": {"key": "go", "value": {"a": 1}},
     "POST /api/v1/runs/{id}/retry": {"task": "a", "from": True, "dryRun": True},
     "POST /api/v1/workers": {
@@ -132,7 +133,9 @@ BODIES: dict[str, Json] = {
     "POST /api/v1/users/{id}/password": {"password": "another-long-one", "currentPassword": "x"},
     "POST /api/v1/users/{id}/roles": {"role": "viewer"},
     "PATCH /api/v1/users/{id}/status": {"isActive": True},
-    "POST /api/v1/tenants": {"name": "hostile", "description": "d"},
+    "PUT /api/v1/limit-rules": {"pattern": "bank:*", "max": 3, "rate": 50, "perS": 1, "burst": 2},
+    "POST /api/v1/tenants": {"name": "hostile", "description": "d", "weight": 2},
+    "PATCH /api/v1/tenants/{name}": {"weight": 2},
     "POST /api/v1/tokens": {
         "name": "t",
         "role": "worker",

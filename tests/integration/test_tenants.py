@@ -34,6 +34,7 @@ OWN_HOUSE = {  # who may do these is not a question of whose they are
     "POST /api/v1/auth/refresh",
     "POST /api/v1/tenants",
     "GET /api/v1/tenants",
+    "PATCH /api/v1/tenants/{name}",
 }
 ROUTES = [*NATIVE, *pocketflow.ROUTES]
 
@@ -117,6 +118,7 @@ def settle(http: httpx.Client, tenant: str) -> dict[str, str]:
     known["upload_id"] = made(http.post("/api/v1/resources/uploads", json=upload))["uploadId"]
     user = {"username": f"{tenant}-user", "password": "long-enough-password", "roles": []}
     known["user"] = made(http.post("/api/v1/users", json=user))["userId"]
+    made(http.put("/api/v1/limit-rules", json={"pattern": f"{tenant}-key", "max": 3}))
     token = {"name": f"{tenant}-token", "role": "viewer"}
     known["token"] = made(http.post("/api/v1/tokens", json=token))["id"]
     made(http.post("/flows", json={"Name": f"{tenant}-pocket", "Description": tenant}))

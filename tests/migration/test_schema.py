@@ -11,7 +11,7 @@ from windlass.drivers.sql.migrate import SCHEMA
 from windlass.drivers.sql.migrate_postgres import RELEASE
 from windlass.drivers.sql.migrate_postgres import TABLES as TABLES_OF_ALL
 from windlass.drivers.sql.queries import load_migrations
-from windlass.model import access, effects, packages, patches, tenants
+from windlass.model import access, effects, limits, packages, patches, tenants
 from windlass.model.rows import Row
 
 NAMES = [
@@ -23,8 +23,9 @@ NAMES = [
     "0006_tenants",
     "0007_blobs",
     "0008_roles",
+    "0009_limits",
 ]
-WHERE_ROWS_ARE = (access, effects, packages, patches, tenants)
+WHERE_ROWS_ARE = (access, effects, limits, packages, patches, tenants)
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]
 
 

@@ -37,6 +37,8 @@ class Options(TypedDict, total=False):
     attempt_delay_ms: int
     timeout_ms: int
     weighted_by_load: bool
+    limits: list[Mapping[str, Any]]
+    """Limits by key, as in `[{"key": "bank:$params.customer", "max": 5}]`."""
 
 
 _RENAMED = {"retries": "max_retries"}

@@ -18,6 +18,7 @@ COMMANDS = {
     "why": (f"{HOME}.run:why", "Say in one line what a run waits for."),
     "inbox": (f"{HOME}.inbox:inbox", "Answer what waits for a person."),
     "pkg": (f"{HOME}.pkg:pkg", "Make, publish and install packages of nodes."),
+    "limit": (f"{HOME}.limit:limit", "Look at limits by key, and change them."),
     "tenant": (f"{HOME}.tenant:tenant", "List and make tenants."),
     "token": (f"{HOME}.token:token", "Make and revoke API tokens."),
     "user": (f"{HOME}.user:user", "Add and change users."),

@@ -220,6 +220,17 @@ def cancel(
         print_line(f"cancelling {handle.id}", err=True)
 
 
+@run.command()
+@click.argument("run_ref", metavar="RUN")
+@click.argument("number", metavar="PRIORITY", type=int)
+@with_client
+def priority(client: Client, run_ref: str, number: int) -> None:
+    """Let what waits of RUN go before others, or after them: higher goes first."""
+    handle = client.run(run_id(client, run_ref))
+    handle.set_priority(number)
+    print_line(f"{handle.id} has priority {number}", err=True)
+
+
 @run.command("rm")
 @click.argument("run_refs", metavar="RUN…", nargs=-1, required=True)
 @with_client

@@ -25,6 +25,17 @@ def create(client: Client, name: str, description: str, as_json: bool) -> None:
     output.show_fields(made, TENANT_FIELDS, as_json=as_json)
 
 
+@tenant.command("weight")
+@click.argument("name")
+@click.argument("weight", type=click.IntRange(1, 1000))
+@json_option
+@with_client
+def set_weight(client: Client, name: str, weight: int, as_json: bool) -> None:
+    """Say how much of what is free NAME gets, beside others that have something waiting."""
+    changed = client.set_tenant_weight(name, weight)
+    output.show_fields(changed, TENANT_FIELDS, as_json=as_json)
+
+
 @tenant.command("ls")
 @limit_option
 @wide_option

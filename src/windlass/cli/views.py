@@ -22,6 +22,8 @@ from windlass.client.shapes import (
     CheckpointInfo,
     FailureInfo,
     FlowInfo,
+    LimitInfo,
+    LimitRuleInfo,
     RevisionInfo,
     RunInfo,
     TaskInfo,
@@ -68,7 +70,7 @@ TOKEN_FIELDS = (
     "expires_at",
     "revoked_at",
 )
-TENANT_FIELDS = ("name", "description", "created_at")
+TENANT_FIELDS = ("name", "description", "weight", "created_at")
 
 
 def run_columns(runs: Sequence[RunInfo]) -> list[Column]:
@@ -197,6 +199,46 @@ def tenant_columns() -> list[Column]:
         Column("DESCRIPTION", lambda tenant: tenant.description, rank=1, bends=True),
         Column("CREATED", at("created_at"), rank=2),
     ]
+
+
+LIMIT_FIELDS = (
+    "key",
+    "max",
+    "in_use",
+    "waiting",
+    "rate",
+    "per_s",
+    "burst",
+    "paused_until",
+    "next_at",
+    "rule",
+)
+RULE_FIELDS = ("pattern", "max", "rate", "per_s", "burst", "changed_at", "changed_by")
+
+
+def limit_columns() -> list[Column]:
+    return [
+        Column("KEY", lambda use: use.key),
+        Column("IN USE", lambda use: str(use.in_use)),
+        Column("MAX", lambda use: "" if use.max is None else str(use.max)),
+        Column("RATE", rate_text),
+        Column("WAITING", lambda use: str(use.waiting)),
+        Column("RULE", lambda use: use.rule, rank=1),
+    ]
+
+
+def rule_columns() -> list[Column]:
+    return [
+        Column("KEYS", lambda rule: rule.pattern),
+        Column("MAX", lambda rule: "" if rule.max is None else str(rule.max)),
+        Column("RATE", rate_text),
+        Column("CHANGED", at("changed_at"), rank=1),
+        Column("BY", lambda rule: rule.changed_by, rank=2),
+    ]
+
+
+def rate_text(item: LimitInfo | LimitRuleInfo) -> str:
+    return f"{item.rate} in {item.per_s:g} s" if item.rate else ""
 
 
 def user_columns() -> list[Column]:

@@ -15,6 +15,8 @@ from windlass.client.shapes import (
     CommandInfo,
     EventInfo,
     FlowInfo,
+    LimitInfo,
+    LimitRuleInfo,
     PackageInfo,
     Page,
     Published,
@@ -182,6 +184,11 @@ def delete(run_id: str) -> Call[Ignored]:
     return Call("DELETE", _run(run_id), Ignored)
 
 
+def set_priority(run_id: str, priority: int) -> Call[Ignored]:
+    """Let what waits of the run go before others (higher) or after them."""
+    return _post(f"{_run(run_id)}/priority", Ignored, {"priority": priority})
+
+
 def cancel(run_id: str, reason: str = "") -> Call[Ignored]:
     return _post(f"{_run(run_id)}/cancel", Ignored, {"reason": reason} if reason else {})
 
@@ -311,8 +318,44 @@ def create_tenant(name: str, *, description: str = "") -> Call[TenantInfo]:
     return _post(f"{API}/tenants", TenantInfo, {"name": name, "description": description})
 
 
+def set_tenant_weight(name: str, weight: int) -> Call[TenantInfo]:
+    """Say how much of what is free a tenant gets, beside the others."""
+    body = encode({"weight": weight})
+    return Call("PATCH", f"{API}/tenants/{_part(name)}", TenantInfo, body=body)
+
+
 def tenants(*, limit: int = 100, cursor: str | int = "") -> Call[Page[TenantInfo]]:
     return Call("GET", f"{API}/tenants", Page[TenantInfo], _listing(limit, cursor))
+
+
+def limits(
+    *, prefix: str = "", key: str = "", limit: int = 100, cursor: str | int = ""
+) -> Call[Page[LimitInfo]]:
+    """Keys in use: one, or those that begin so."""
+    query = _listing(limit, cursor, prefix=prefix, key=key)
+    return Call("GET", f"{API}/limits", Page[LimitInfo], query)
+
+
+def limit_rules(*, limit: int = 100, cursor: str | int = "") -> Call[Page[LimitRuleInfo]]:
+    return Call("GET", f"{API}/limit-rules", Page[LimitRuleInfo], _listing(limit, cursor))
+
+
+def set_limit(
+    pattern: str,
+    *,
+    max: int | None = None,  # noqa: A002  the word of the definition
+    rate: int | None = None,
+    per_s: float = 1.0,
+    burst: int | None = None,
+) -> Call[LimitRuleInfo]:
+    """Say what a key allows, or all that begin so (`bank:*`), whatever definitions say."""
+    body = {"pattern": pattern, "max": max, "rate": rate, "perS": per_s, "burst": burst}
+    return Call("PUT", f"{API}/limit-rules", LimitRuleInfo, body=encode(body))
+
+
+def remove_limit(pattern: str) -> Call[Ignored]:
+    """Let definitions say again what keys allow."""
+    return Call("DELETE", f"{API}/limit-rules", Ignored, {"pattern": pattern})
 
 
 def tokens() -> Call[Page[TokenInfo]]:

@@ -263,6 +263,34 @@ class TenantInfo(Shape, frozen=True, kw_only=True):
     name: str
     description: str = ""
     created_at: int | None = None
+    weight: int = 1
+
+
+class LimitInfo(Shape, frozen=True, kw_only=True):
+    """A key that is in use."""
+
+    key: str
+    max: int | None = None
+    rate: int = 0
+    per_s: float = 1.0
+    burst: int = 1
+    in_use: int = 0
+    waiting: int = 0
+    paused_until: int | None = None
+    next_at: int | None = None
+    rule: str = ""
+
+
+class LimitRuleInfo(Shape, frozen=True, kw_only=True):
+    """What was set for keys."""
+
+    pattern: str
+    max: int | None = None
+    rate: int | None = None
+    per_s: float = 1.0
+    burst: int = 1
+    changed_at: int | None = None
+    changed_by: str = ""
 
 
 class UserInfo(Shape, frozen=True, kw_only=True):

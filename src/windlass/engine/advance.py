@@ -23,6 +23,7 @@ from windlass.engine.demand import Demand, Demands
 from windlass.engine.fairness import JobQueue
 from windlass.engine.graphs import Graphs
 from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, WriteJob
+from windlass.engine.limits.state import LimitState
 from windlass.engine.passes import Pass, Shared
 from windlass.engine.workspace import Workspace
 from windlass.kernel.events import (
@@ -67,6 +68,7 @@ class Advance:
         self.demands = Demands()
         self.workspace = Workspace()
         self._jobs = JobQueue()
+        self.limiting = LimitState()
         self._shared = Shared(
             store,
             graphs,
@@ -75,8 +77,9 @@ class Advance:
             self.workspace,
             batch_max,
             self._jobs.charge,
+            self.limiting,
         )
-        self.listeners: list[Callable[[Writes], None]] = []
+        self.listeners: list[Callable[[Writes], None]] = [self.limiting.committed]
         self.on_unserved: list[Callable[[set[str]], None]] = []
         """Told of queues that were given tasks nobody in this process waits for."""
         self.passes = 0
@@ -119,6 +122,13 @@ class Advance:
         if self.demands.can_claim:
             self._wake.set()
 
+    def look_at_limits(self, keys: Iterable[str], *, probe: bool = False) -> None:
+        """Whoever waits for these limits may have his turn; with `probe` one of each is tried,
+        whatever the limit allowed when it was last asked for."""
+        self.limiting.look_at(dict.fromkeys(keys, probe))
+        if self.limiting.due:
+            self._wake.set()
+
     # The one loop
 
     async def run(self) -> None:
@@ -126,7 +136,7 @@ class Advance:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while self._jobs or self.demands.can_claim:
+            while self._jobs or self.limiting.due or self.demands.can_claim:
                 await self._rest()
                 await self.run_once()
 
@@ -147,6 +157,7 @@ class Advance:
             await self._one_by_one(jobs)
         except Unavailable as error:
             self._refuse(jobs, error)
+            self.limiting.take_due()  # what is due is found again at the next look
             if not jobs:
                 # Demand alone brought us here; do not spin on a database that is away.
                 self.demands.looked(self.demands.backlog(1, {}), ())
@@ -156,6 +167,7 @@ class Advance:
             log.warning(
                 "a pass failed; its jobs are done again one by one%s", why, exc_info=not told
             )
+            self.limiting.take_due()
             await self._one_by_one(jobs)
             if not jobs:
                 # Claims are what failed: they wait for the next look, not for us to spin.
@@ -216,6 +228,8 @@ class Advance:
                 await work.decide_all(jobs)
                 if claiming:
                     await work.claim_all()
+                else:
+                    await work.settle()
                 if not work.batch.empty:
                     work.batch.writes.notices = work.notices()
                     await session.save(work.batch.writes)

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from windlass.engine.limits.gate import Gate
+from windlass.engine.shares import LOOKED_INTO, Shares
 from windlass.kernel.events import Claim
 from windlass.model.assignment import Assignment
 from windlass.model.queues import is_own, service_of
-from windlass.model.rows import Task
+from windlass.model.rows import Json, Task
 
 
 class Demand:
@@ -74,8 +76,8 @@ class Demand:
         given = sum(1 for assignment in self.given if assignment.service == service)
         return min(self.free, self.caps[service] - given)
 
-    def claim(self, task: Task) -> Claim:
-        return Claim(task.id, self.worker_id, self.url, self.holder, self.lease_ms)
+    def claim(self, task: Task, limits: Json = "") -> Claim:
+        return Claim(task.id, self.worker_id, self.url, self.holder, self.lease_ms, limits)
 
 
 class Matches(msgspec.Struct):
@@ -83,6 +85,8 @@ class Matches(msgspec.Struct):
 
     pairs: list[tuple[Demand, Task]]
     left: list[Task]
+    blocked: list[tuple[Task, str]] = []
+    """Tasks somebody would take that are over a limit, and which."""
 
 
 class Taken:
@@ -115,6 +119,7 @@ class Demands:
         """Queues somebody waits for that may hold tasks: all a look has to go through, although a
         large fleet waits for thousands. Whichever was served last comes last."""
         self._skipped: defaultdict[str, set[str]] = defaultdict(set)
+        self.shares = Shares()
 
     def add(self, demand: Demand) -> None:
         for queue in demand.queues:
@@ -140,7 +145,12 @@ class Demands:
         """
         wants: dict[str, int] = {}
         # What only one worker can do goes before what others can do as well.
-        for queue in sorted(self._promising, key=is_own, reverse=True):
+        queues = sorted(self._promising, key=is_own, reverse=True)
+        if self.shares.several:
+            queues = self.shares.order(self._promising)
+        for queue in queues:
+            if self.shares.several and len(wants) >= LOOKED_INTO:
+                break
             free = sum(max(0, demand.room(queue)) for demand in self._by_queue[queue])
             if free > 0:
                 count = min(free - min(ready.get(queue, 0), free * 3 // 4), batch_max)
@@ -188,11 +198,14 @@ class Demands:
         self._skipped.clear()
         self._promising = dict.fromkeys(self._by_queue)
 
-    def match(self, tasks: Sequence[Task]) -> Matches:
+    def match(self, tasks: Sequence[Task], gate: Gate | None = None) -> Matches:
         """Give each task to the demand with the most room, less what its worker says it carries
-        already; away from the worker the task failed on."""
+        already; away from the worker the task failed on. The gate says whether it may be given."""
         matches = Matches([], [])
         taken = Taken()
+        shares = self.shares if self.shares.several else None
+        if shares is not None:
+            tasks = shares.in_turn(tasks)
         for task in tasks:
             if self._is_skipped(task):
                 continue
@@ -208,8 +221,15 @@ class Demands:
                     best, best_rank = demand, rank
             if best is None:
                 matches.left.append(task)
+            elif gate is not None and (limit := gate.blocked(task)) is not None:
+                if limit:
+                    matches.blocked.append((task, limit))
+                else:
+                    matches.left.append(task)
             else:
                 taken.add(best, queue)
+                if shares is not None:
+                    shares.served(task)
                 matches.pairs.append((best, task))
         return matches
 

@@ -19,6 +19,7 @@ from windlass.engine.graphs import Graphs
 from windlass.engine.handlers import Handlers
 from windlass.engine.installing import Installing
 from windlass.engine.jobs import Job, Outdated, WriteJob, rows_of
+from windlass.engine.limits.rules import RULES_MAX
 from windlass.engine.loops.forever import Duties
 from windlass.engine.run_counts import RunCounts
 from windlass.engine.tenants import Tenants, TenantStore
@@ -27,9 +28,10 @@ from windlass.kernel.events import RunEvent
 from windlass.kernel.turn import Limits
 from windlass.model.errors import Unavailable
 from windlass.model.ids import uuid7
+from windlass.model.limits import LimitRule, LimitUse
 from windlass.model.rows import Row
 from windlass.model.tenants import ALL, DEFAULT
-from windlass.ports.store import Store
+from windlass.ports.store import Cond, Store
 
 R = TypeVar("R", bound=Row)
 
@@ -117,10 +119,20 @@ class Engine:
 
     async def refresh_tenants(self) -> None:
         """Take note of tenants that were made since; whoever works for all gets their tasks."""
-        if await self.tenants.refresh():
-            demands = self.advance.demands
+        new = await self.tenants.refresh()
+        demands = self.advance.demands
+        demands.shares.weigh(self.tenants.weights)
+        if new:
             demands.tenants_changed(lambda queues: self.tenants.queues(ALL, queues))
             self.advance.look_again()
+
+    async def refresh_limits(self) -> None:
+        """Take note of rules on limits, and of services that want to be left alone."""
+        rules = self.advance.limiting.rules
+        rules.replace(await self.store.page(LimitRule, limit=RULES_MAX))
+        now = self.store.now()
+        paused = [Cond("paused_until", ">", now)]
+        rules.paused(await self.store.page(LimitUse, paused, limit=RULES_MAX), now)
 
     @property
     def home(self) -> str:

@@ -15,9 +15,11 @@ from windlass.kernel.events import (
     Claim,
     LeaseExpired,
     NextRequested,
+    ParkTask,
     RunEvent,
     StartRun,
     TimerFired,
+    WakeTask,
 )
 from windlass.kernel.turn import Decision, Limits
 from windlass.kernel.view import Need, View
@@ -87,6 +89,8 @@ class Job:
                     Need("attempts", self.event.attempt_id),
                     *lineage(task),
                 ]
+            case ParkTask() | WakeTask():
+                return [Need("runs", self.run_id), *lineage(self.event.task_id)]
             case Claim():
                 return [Need("runs", self.run_id), *lineage(scope_of(self.event.task_id))]
             case TimerFired():

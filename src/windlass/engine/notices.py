@@ -2,8 +2,8 @@
 
 `queue Q`: tasks wait in Q that nobody here could take. `runs A B …`: these runs moved. `stop A W`:
 whoever has the connection of worker W should tell it to stop attempt A. `mail`: effects wait to be
-done. A notice only has somebody look sooner: what it is about is in the database, and is found
-there without it too.
+done. `limits`: a rule on limits has changed, or a service wants to be left alone. A notice only has
+somebody look sooner: what it is about is in the database, and is found there without it too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +13,7 @@ from typing import cast
 import msgspec
 
 from windlass.model.effects import Effect
+from windlass.model.limits import LimitRule
 from windlass.model.rows import Attempt, Run
 from windlass.ports.store import Writes
 
@@ -29,6 +30,7 @@ class News(msgspec.Struct):
     stops: list[tuple[str, str]] = msgspec.field(default_factory=list[tuple[str, str]])
     """Attempts, and the workers that have them."""
     mail: bool = False
+    limits: bool = False
 
 
 def stopped(writes: Writes) -> list[Attempt]:
@@ -45,6 +47,7 @@ def notices_of(writes: Writes, queues: Iterable[str]) -> list[str]:
         *(f"runs {' '.join(some)}" for some in _parts(moved)),
         *(f"stop {attempt.id} {attempt.worker_id}" for attempt in stopped(writes)),
         *(["mail"] if writes.made.get(Effect) else ()),
+        *(["limits"] if LimitRule in writes.made or LimitRule in writes.removed else ()),
     ]
 
 
@@ -68,6 +71,8 @@ def read(notices: Sequence[str]) -> News:
                 news.stops.append((attempt, worker))
             case "mail":
                 news.mail = True
+            case "limits":
+                news.limits = True
             case _:
                 continue  # a newer process may say more than this one understands
     return news

@@ -16,15 +16,18 @@ from windlass.engine.demand import Demands
 from windlass.engine.fairness import cost_of
 from windlass.engine.graphs import Graphs
 from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, StartJob, WriteJob, rows_of
+from windlass.engine.limits.gate import Ended, Gate
+from windlass.engine.limits.state import LimitState
 from windlass.engine.loading import load
 from windlass.engine.notices import notices_of
 from windlass.engine.workspace import Batch, RunView, Workspace
 from windlass.kernel.decide import NOTHING
-from windlass.kernel.events import BreakRun, Claim, LeaseExpired
+from windlass.kernel.events import BreakRun, Claim, LeaseExpired, ParkTask, WakeTask
 from windlass.kernel.turn import Decision, Limits
 from windlass.kernel.view import Missing, Need, Outgrown
 from windlass.model.assignment import Assignment
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError
+from windlass.model.limits import LimitUse
 from windlass.model.rows import Idempotency, Row, Run, Task
 from windlass.ports.store import Session, Store
 
@@ -50,6 +53,8 @@ class Shared(msgspec.Struct):
     batch_max: int
     charge: Callable[[str, int], None]
     """Told what deciding a job of a run costs."""
+    limiting: LimitState
+    """What is known of limits by key."""
     claim_failures: Counter[str] = msgspec.field(default_factory=Counter[str])
     """Tasks whose claim went wrong in a way nobody foresaw, and how often in a row."""
 
@@ -67,6 +72,9 @@ class Pass:
         self.claims: list[ClaimJob] = []
         self.unserved: set[str] = set()
         """Queues it leaves tasks in that nobody here waits for."""
+        self.ended = Ended()
+        self.due: dict[str, bool] = {}
+        """Limits it looks at because their time has come."""
         self.now = shared.store.now()
 
     def undo(self) -> None:
@@ -75,12 +83,14 @@ class Pass:
             self.shared.workspace.forget(run_id)
         for job in self.claims:
             job.demand.given.clear()
+        self.shared.limiting.look_at(self.due)
         self.shared.demands.anything()
 
     def notices(self) -> list[str]:
         """What other processes should hear: where this pass leaves tasks, and what it moved."""
         queues = {task.queue for task in self.ready() if task.queue}
-        return notices_of(self.batch.writes, queues)
+        notices = notices_of(self.batch.writes, queues)
+        return [*notices, "limits"] if self.ended.pushed_back else notices
 
     def ready(self) -> list[Task]:
         """Tasks this pass leaves queued."""
@@ -197,6 +207,9 @@ class Pass:
         if decision.made or decision.changed or decision.removed:
             self.batch.add(decision, view)
             view.apply(decision)
+            if decision.settled or decision.pushed_back:
+                self.ended.settled += decision.settled
+                self.ended.pushed_back += decision.pushed_back
             if isinstance(job, Job) and job.along:
                 self.batch.add(Decision(rows_of(*job.along)), None)
             if isinstance(job, Job) and isinstance(job.event, LeaseExpired):
@@ -264,24 +277,34 @@ class Pass:
         ready = self.ready()
         counts = Counter(task.queue or "" for task in ready)
         wants = demands.backlog(self.shared.batch_max, counts)
+        found: list[Task] = []
         if wants:
             found = await self.session.queued(wants)
             demands.looked(wants, found)
-            await self._claim(found, stored=True)
-        left = await self._claim(ready, stored=False)
+        gate = await self._gate(found, ready)
+        if gate is not None:
+            found = in_turn(found, await self._wake(gate))
+        if demands.shares.several:
+            # Of several tenants none goes first because what it has waits for longer.
+            found, ready = [*found, *ready], []
+        # What was found is left where others took the slots that it was looked for: its queue gave
+        # fewer than were asked for, and is not empty all the same.
+        left = await self._claim(found, gate, stored=True) if found else []
+        left += await self._claim(ready, gate, stored=False)
+        if gate is not None:
+            self._save_limits(gate)
         queues = {task.queue or "" for task in left}
         demands.filled(queues)
         self.unserved = {queue for queue in queues if not demands.serves(queue)}
 
-    async def _claim(self, tasks: Sequence[Task], *, stored: bool) -> list[Task]:
-        matches = self.shared.demands.match(tasks)
+    async def _claim(self, tasks: Sequence[Task], gate: Gate | None, *, stored: bool) -> list[Task]:
+        matches = self.shared.demands.match(tasks, gate)
         jobs: list[ClaimJob] = []
         for demand, task in matches.pairs:
-            job = ClaimJob(demand.claim(task), demand)
+            limits = "" if gate is None else gate.held(task)
+            job = ClaimJob(demand.claim(task, limits), demand)
             if stored:
-                # Touched from here on: if the pass fails now, this row must be forgotten with it.
-                self.touched.add(job.run_id)
-                self.shared.workspace.view(job.run_id).give(Task, [task.id], [task])
+                self._give(task)
             jobs.append(job)
         self.claims += jobs
         await self.decide_all(jobs)
@@ -289,4 +312,87 @@ class Pass:
             if isinstance(job.outcome, WindlassError):
                 log.warning("task %s cannot be claimed: %s", task.id, job.outcome)
                 self.shared.demands.skip_until_next_look(task)
+            if gate is not None and not isinstance(job.outcome, Assignment):
+                gate.not_claimed(task)
+        if gate is not None and matches.blocked:
+            await self._park(gate, matches.blocked)
         return matches.left
+
+    def _give(self, task: Task) -> None:
+        """Take a task that was read into memory. Its run is touched from here on: if the pass fails
+        now, this row must be forgotten with it."""
+        self.touched.add(task.run_id)
+        self.shared.workspace.view(task.run_id).give(Task, [task.id], [task])
+
+    def _give_newer(self, task: Task) -> None:
+        """The same for a task that is only moved. Who claims one makes a row that cannot be made
+        twice; here nothing but the run's `seq` tells that it has moved since, so it is given only
+        where the run was read before it."""
+        self.touched.add(task.run_id)
+        view = self.shared.workspace.view(task.run_id)
+        if view.run is not None:
+            view.give(Task, [task.id], [task])
+
+    # Limits
+
+    async def settle(self) -> None:
+        """Give back what has ended, without claiming anything."""
+        if self.ended:
+            gate = Gate(self.shared.limiting.rules, self.now)
+            await gate.hold(self.session, self.ended, (), ())
+            gate.look_soon()
+            self._save_limits(gate)
+
+    async def _gate(self, found: Sequence[Task], ready: Sequence[Task]) -> Gate | None:
+        """The limits of this pass; None where there are none, which costs next to nothing."""
+        limiting, demands = self.shared.limiting, self.shared.demands
+        if limiting.due:
+            self.due = limiting.take_due()
+        every = limiting.rules.implied
+        limited = [task for task in found if task.limits or every]
+        limited += [
+            task for task in ready if (task.limits or every) and demands.serves(task.queue or "")
+        ]
+        if not (limited or self.ended or self.due):
+            return None
+        gate = Gate(limiting.rules, self.now)
+        await gate.hold(self.session, self.ended, limited, self.due)
+        return gate
+
+    async def _wake(self, gate: Gate) -> list[Task]:
+        """Put those whose turn it is at a limit back into their queues."""
+        parked = await gate.to_wake(self.session, self.due)
+        jobs = [Job(WakeTask(task.id)) for task in parked]
+        for task in parked:
+            self._give_newer(task)
+        await self.decide_all(jobs)
+        woken: list[Task] = []
+        for job, before in zip(jobs, parked, strict=True):
+            queued = self.shared.workspace.view(job.run_id).get(Task, before.id)
+            if job.outcome is True and queued is not None:
+                woken.append(queued)
+        return woken
+
+    async def _park(self, gate: Gate, blocked: Sequence[tuple[Task, str]]) -> None:
+        jobs: list[Job] = []
+        for task, limit in blocked:
+            self._give_newer(task)
+            jobs.append(Job(ParkTask(task.id, limit)))
+        await self.decide_all(jobs)
+        for job, (_, limit) in zip(jobs, blocked, strict=True):
+            if job.outcome is True:
+                gate.parked(limit)
+
+    def _save_limits(self, gate: Gate) -> None:
+        rows = gate.changed()
+        if rows:
+            self.batch.add(Decision({LimitUse: dict(rows)}), None)
+
+
+def in_turn(found: Sequence[Task], woken: Sequence[Task]) -> list[Task]:
+    """Tasks under limits in the order of their turn, woken or not, before the others."""
+    if not woken:
+        return list(found)
+    limited = [*woken, *(task for task in found if task.limits)]
+    limited.sort(key=lambda task: (-task.priority, task.ready_at or 0, task.id))
+    return [*limited, *(task for task in found if not task.limits)]

@@ -15,6 +15,7 @@ from windlass.kernel.events import (
     CancelRequested,
     CheckpointAnswered,
     PatchGraph,
+    PriorityChanged,
     RetryRequested,
     SignalReceived,
     StartRun,
@@ -178,6 +179,11 @@ async def answer(
 
 async def cancel(engine: Engine, run_id: str, reason: str = "", *along: Row) -> None:
     await engine.submit(CancelRequested(run_id, reason), *along)
+
+
+async def set_priority(engine: Engine, run_id: str, priority: int) -> None:
+    """Let what waits of a run go before others, or after them."""
+    await engine.submit(PriorityChanged(run_id, priority))
 
 
 async def retry(

@@ -47,6 +47,7 @@ _QUERIES = frozenset(
         "list_package_versions",
         "count_runs",
         "count_held",
+        "sum_limits",
         "window_slices",
         "window_flows",
         # These are about rows that were read before.
@@ -65,11 +66,14 @@ class Tenants:
     def __init__(self, store: Store) -> None:
         self._store = store
         self.names: set[str] = {DEFAULT}
+        self.weights: dict[str, int] = {DEFAULT: 1}
+        """How much of what is free each gets."""
 
     async def refresh(self) -> bool:
         """Look who is there; whether that is anybody new."""
         rows = await self._store.page(Tenant, limit=_KNOWN_MAX)
-        before, self.names = self.names, {DEFAULT, *(row.id for row in rows)}
+        self.weights = {DEFAULT: 1, **{row.id: row.weight for row in rows}}
+        before, self.names = self.names, {*self.weights}
         return self.names != before
 
     def queues(self, tenant: str, queues: Iterable[str]) -> list[str]:
@@ -240,6 +244,12 @@ class TenantSession:
 
     async def queued(self, wants: Mapping[str, int]) -> list[Task]:
         return await self._store.shown(Task, await self._session.queued(wants))
+
+    async def parked(self, wants: Mapping[str, int]) -> list[Task]:
+        raise AssertionError("nobody wakes tasks on behalf of one tenant")
+
+    async def hold(self, blanks: Sequence[R]) -> list[R]:
+        raise AssertionError("nobody holds rows on behalf of one tenant")
 
     async def save(self, writes: Writes) -> None:
         await self._session.save(writes)

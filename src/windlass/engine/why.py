@@ -6,6 +6,7 @@ import msgspec
 
 from windlass.engine.engine import Engine
 from windlass.engine.flows import POCKETFLOW
+from windlass.engine.limits.why import limit_line
 from windlass.engine.workers import live_workers, serves
 from windlass.kernel.leases import is_held, is_planning
 from windlass.model.graph import CONTAINERS, Kind
@@ -99,6 +100,8 @@ async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
             return f"{name} waits {left:.0f} s before its verdict is asked for again"
         case TaskState.VERIFYING:
             return f"{name} waits for a verdict{await queue_line(engine, task)}"
+        case TaskState.WAITING if task.parked is not None:
+            return f"{name} waits: {await limit_line(engine, task)}"
         case TaskState.WAITING:
             return f"{name} {waiting_line(task, now)}"
         case TaskState.PENDING:

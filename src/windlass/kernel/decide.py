@@ -10,6 +10,7 @@ from typing import assert_never
 import msgspec
 
 from windlass.kernel import asking, calls, cancel, grow, late, placement, redo, reopen, verifying
+from windlass.kernel import limits as limiting
 from windlass.kernel.claims import claim_task
 from windlass.kernel.events import (
     AttemptFailed,
@@ -21,13 +22,16 @@ from windlass.kernel.events import (
     Claim,
     LeaseExpired,
     NextRequested,
+    ParkTask,
     PatchGraph,
+    PriorityChanged,
     RebindRequested,
     RetryRequested,
     RunEvent,
     SignalReceived,
     StartRun,
     TimerFired,
+    WakeTask,
 )
 from windlass.kernel.leases import is_held
 from windlass.kernel.nodes import call, fanout, plan, subflow, timer, wait
@@ -71,6 +75,10 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
     match event:
         case Claim():
             return _claim(turn, event)
+        case ParkTask():
+            return _park(turn, event)
+        case WakeTask():
+            return _wake(turn, event)
         case AttemptStarted():
             return _started(turn, event)
         case AttemptSucceeded():
@@ -89,6 +97,8 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return _answer(turn, event)
         case CancelRequested():
             return _cancel(turn, event)
+        case PriorityChanged():
+            return _priority(turn, event)
         case RetryRequested():
             return _retry(turn, event)
         case RebindRequested():
@@ -106,7 +116,7 @@ def run_id_of(event: RunEvent | StartRun) -> str:
     match event:
         case StartRun():
             return event.run.id
-        case Claim():
+        case Claim() | ParkTask() | WakeTask():
             return run_of(event.task_id)
         case (
             AttemptStarted()
@@ -140,6 +150,22 @@ def _claim(turn: Turn, event: Claim) -> Decision:
         return NOTHING
     assignment = claim_task(turn, task, event)
     return _finish(turn, "attempt.claimed", task.id, assignment)
+
+
+def _park(turn: Turn, event: ParkTask) -> Decision:
+    task = turn.get(Task, event.task_id)
+    if task is None or task.state is not TaskState.QUEUED:
+        return NOTHING
+    limiting.park(turn, task, event.limit)
+    return _finish(turn, "task.parked", task.id, True, limit=event.limit)
+
+
+def _wake(turn: Turn, event: WakeTask) -> Decision:
+    task = turn.get(Task, event.task_id)
+    if task is None or task.parked is None:
+        return NOTHING
+    limiting.wake(turn, task)
+    return _finish(turn, "task.woken", task.id, True)
 
 
 def _live(turn: Turn, attempt_id: str) -> tuple[Task, Attempt]:
@@ -338,6 +364,20 @@ def _cancel(turn: Turn, event: CancelRequested) -> Decision:
         return NOTHING
     cancel.cancel_run(turn)
     return _finish(turn, "run.cancel_requested", None, None, reason=event.reason)
+
+
+def _priority(turn: Turn, event: PriorityChanged) -> Decision:
+    run = turn.run
+    if run.state in RUN_ENDED:
+        raise Conflict(f"run {run.id} is already {run.state}; nothing of it waits")
+    if run.priority == event.priority:
+        return Decision()
+    turn.set_run(priority=event.priority)
+    for task in turn.open_tasks(run.id):
+        # A task may have a priority of its own, beside its run's.
+        more = event.priority - run.priority
+        turn.move(task, task.state, priority=task.priority + more)
+    return _finish(turn, "run.priority_changed", None, None, priority=event.priority)
 
 
 def _retry(turn: Turn, event: RetryRequested) -> Decision:

@@ -22,6 +22,21 @@ class Claim(msgspec.Struct, frozen=True):
     worker_url: str
     holder: str
     lease_ms: int
+    limits: Json = ""
+    """Ids of the limits of which a place is reserved for the attempt."""
+
+
+class ParkTask(msgspec.Struct, frozen=True):
+    """A limit of a queued task is used up: it waits outside its queue until it is woken."""
+
+    task_id: str
+    limit: str
+
+
+class WakeTask(msgspec.Struct, frozen=True):
+    """There is room again at the limit a task waits for: it goes back to its queue."""
+
+    task_id: str
 
 
 class AttemptStarted(msgspec.Struct, frozen=True):
@@ -89,6 +104,13 @@ class CancelRequested(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class PriorityChanged(msgspec.Struct, frozen=True):
+    """What waits of a run, and what it will come to, goes before or after others from now on."""
+
+    run_id: str
+    priority: int
+
+
 class RetryRequested(msgspec.Struct, frozen=True):
     """Do a task again: alone (it must have failed), or with all that came after it."""
 
@@ -131,6 +153,8 @@ class BreakRun(msgspec.Struct, frozen=True):
 
 RunEvent = (
     Claim
+    | ParkTask
+    | WakeTask
     | AttemptStarted
     | AttemptSucceeded
     | AttemptFailed
@@ -140,6 +164,7 @@ RunEvent = (
     | SignalReceived
     | CheckpointAnswered
     | CancelRequested
+    | PriorityChanged
     | RetryRequested
     | RebindRequested
     | PatchGraph

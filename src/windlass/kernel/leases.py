@@ -25,6 +25,7 @@ def lease(turn: Turn, task: Task, by: Claim, role: Role = Role.WORK) -> Attempt:
         lease_until=turn.now + by.lease_ms,
         claimed_at=turn.now,
         role=role,
+        limits=by.limits,
     )
     turn.make(attempt)
     note = {"role": str(role)} if role is not Role.WORK else {}

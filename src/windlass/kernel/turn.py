@@ -40,6 +40,8 @@ class Limits(msgspec.Struct, frozen=True):
 
     moves_max: int = 16
     """How often a task may lose its worker before it fails, unless its node says otherwise."""
+    push_backs_max: int = 1_000
+    """How often a task's service may ask to be left alone before that counts as a failure."""
     branches_per_turn: int = 250
     """How many branches of a fan-out are made in one transaction."""
     visits_per_turn: int = 10_000
@@ -102,6 +104,10 @@ class Decision(msgspec.Struct):
     answer: Any = None
     graph: Graph | None = None
     """The run's graph from now on, where the event has patched it."""
+    settled: list[Attempt] = []
+    """Attempts that have ended and held limits."""
+    pushed_back: list[tuple[Attempt, int]] = []
+    """Attempts whose service wants to be left alone, and for how many milliseconds."""
 
 
 class Turn:
@@ -128,6 +134,8 @@ class Turn:
         self._changed: dict[type[Row], dict[Any, Row]] = {}
         self._removed: dict[type[Row], set[Any]] = {}
         self._changes: list[dict[str, Any]] = []
+        self.settled: list[Attempt] = []
+        self.pushed_back: list[tuple[Attempt, int]] = []
 
     def spend(self, steps: int) -> None:
         """Count what this decision costs; past its bound the run, not the engine, gives up."""
@@ -319,6 +327,8 @@ class Turn:
             columns["ended_seq"] = self.seq
             columns.setdefault("wait_key", None)
             columns.setdefault("due_at", None)
+        if task.parked is not None and state is not TaskState.WAITING:
+            columns.setdefault("parked", None)
         self._bound(columns.get("input"))
         self._bound(columns.get("output"))
         new = replace(task, state=state, **columns)
@@ -339,6 +349,8 @@ class Turn:
         check_attempt(attempt.state, new.state)
         if new.state not in ATTEMPT_LIVE and attempt.state in ATTEMPT_LIVE:
             new = replace(new, finished_at=self.now)
+            if attempt.limits:
+                self.settled.append(new)
         self.change(new)
         if new.state is not attempt.state:
             note: dict[str, Any] = {"attempt": new.id, "state": str(new.state)}
@@ -425,7 +437,8 @@ class Turn:
         self._run["seq"] = self.seq
         self._run["updated_at"] = self.now
         self.change(self.run)
-        return Decision(self._made, self._changed, self._removed, answer)
+        rows = (self._made, self._changed, self._removed)
+        return Decision(*rows, answer, settled=self.settled, pushed_back=self.pushed_back)
 
 
 def container_of(turn: Turn, task: Task) -> Task | None:

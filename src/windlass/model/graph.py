@@ -197,6 +197,19 @@ class Fill(msgspec.Struct, frozen=True):
     """The condition of the edge that carries it: one that does not fire carries nothing."""
 
 
+class LimitSpec(msgspec.Struct, frozen=True):
+    """A limit on a node: how its key is made, and what the key allows."""
+
+    key: tuple[str | Ref, ...]
+    """Texts and values, joined when a task begins."""
+    text: str
+    """The key as its author wrote it."""
+    max: int | None = None
+    rate: int = 0
+    per_ms: int = 1000
+    burst: int = 1
+
+
 class Affinity(msgspec.Struct, frozen=True):
     """Tasks with the same key go to the same worker while the key is remembered."""
 
@@ -274,6 +287,8 @@ class Node(msgspec.Struct, frozen=True):
     """Of a plan: what its settings are read from; see `PlanSettings`."""
     planned: Planned | None = None
     """Of a task of a plan."""
+    limits: tuple[LimitSpec, ...] = ()
+    """What attempts of this node must not go beyond, by key."""
 
     @property
     def key(self) -> str:

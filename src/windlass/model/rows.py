@@ -162,6 +162,10 @@ class Task(Row, frozen=True, kw_only=True):
     finished_at: int | None = None
     claim: int = 0
     """Number of the attempt whose result is being judged, or was last; 0 where none ever was."""
+    limits: Json = ""
+    """Limits its attempts are under, as its node's keys came out: a list of `Limit`."""
+    parked: str | None = None
+    """The limit it waits for; only a task that waits has one."""
 
     @property
     def claimable(self) -> bool:
@@ -177,7 +181,17 @@ class Attempt(Row, frozen=True, kw_only=True):
     TABLE = "attempts"
     # The lease is renewed by a statement of its own, which a row kept in memory must not undo.
     FIXED = frozenset(
-        {"task_id", "run_id", "number", "queue", "claimed_at", "holder", "lease_until", "role"}
+        {
+            "task_id",
+            "run_id",
+            "number",
+            "queue",
+            "claimed_at",
+            "holder",
+            "lease_until",
+            "role",
+            "limits",
+        }
     )
     LATE = frozenset({"notes"})
     HEAVY: ClassVar[Mapping[str, str]] = {"output": "null", "log": "null", "notes": "null"}
@@ -208,6 +222,8 @@ class Attempt(Row, frozen=True, kw_only=True):
     """What its result means to the run."""
     external_ref: str = ""
     """What the work is called where it is done, such as a pod's uid."""
+    limits: Json = ""
+    """Ids of the limits it holds a place of while it lives."""
 
 
 class Variable(Row, frozen=True, kw_only=True):

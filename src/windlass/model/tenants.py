@@ -22,6 +22,8 @@ class Tenant(Row, frozen=True, kw_only=True):
     id: str
     description: str = ""
     created_at: int
+    weight: int = 1
+    """How much of what is free it gets, beside the others that have something waiting."""
 
 
 def check_tenant(name: str) -> str:

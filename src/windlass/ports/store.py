@@ -101,6 +101,16 @@ class Session(Protocol):
         """The oldest queued tasks of each queue, at most so many; others skip them meanwhile."""
         ...
 
+    async def parked(self, wants: Mapping[str, int]) -> list[Task]:
+        """Tasks that wait for each of these limits, at most so many, in the order of their turn."""
+        ...
+
+    async def hold(self, blanks: Sequence[R]) -> list[R]:
+        """These rows of one table as they stand or, where there is none, as they are given; nobody
+        else changes or makes them until this session ends. Where that cannot be had, the save fails
+        with `Raced` if somebody did."""
+        ...
+
     async def save(self, writes: Writes) -> None:
         """Commit everything, or raise and commit nothing. Ends the session."""
         ...

@@ -264,6 +264,11 @@ class CancelBody(Wire, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class PriorityBody(Wire, frozen=True, kw_only=True):
+    priority: Annotated[int, Meta(ge=-1_000_000, le=1_000_000)]
+    """Higher goes first."""
+
+
 class SignalBody(Wire, frozen=True, kw_only=True):
     key: str
     value: Raw
@@ -353,15 +358,25 @@ class TokenView(Wire, frozen=True, kw_only=True):
     tenant: str
 
 
+Weight = Annotated[int, Meta(ge=1, le=1_000)]
+
+
 class TenantBody(Wire, frozen=True, kw_only=True):
     name: str
     description: str = ""
+    weight: Weight = 1
+    """How much of what is free it gets, beside the others that have something waiting."""
+
+
+class TenantChangeBody(Wire, frozen=True, kw_only=True):
+    weight: Weight
 
 
 class TenantView(Wire, frozen=True, kw_only=True):
     name: str
     description: str
     created_at: int
+    weight: int
 
 
 class InfoView(Wire, frozen=True, kw_only=True):

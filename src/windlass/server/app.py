@@ -22,6 +22,7 @@ from windlass.server.api import (
     flows,
     history,
     inbox,
+    limits,
     logs,
     nodes,
     overview,
@@ -84,6 +85,7 @@ NATIVE: Sequence[Route] = [
     *parameters.ROUTES,
     *users.ROUTES,
     *audit.ROUTES,
+    *limits.ROUTES,
     *tenants.ROUTES,
     *system.ROUTES,
 ]

@@ -4,6 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from windlass.engine.engine import Engine
+from windlass.model.limits import LimitUse
+from windlass.ports.store import Cond
 from windlass.protocol.exposition import label
 from windlass.server.routes import Route
 
@@ -35,6 +37,7 @@ class Metrics:
         for row in await engine.store.query("count_held", tenant=engine.tenant):
             worker = label(row["worker_id"])
             lines.append(f'windlass_attempts_held{{worker="{worker}"}} {row["n"]}')
+        lines += await limit_lines(engine)
         family("windlass_events_total", "counter", "Events committed by this process, by type.")
         for kind, count in sorted(engine.feed.counts.items()):
             lines.append(f'windlass_events_total{{type="{kind}"}} {count}')
@@ -55,3 +58,26 @@ class Metrics:
             labels = f'method="{method}",path="{label(path)}"'
             lines.append(f"windlass_http_seconds_total{{{labels}}} {seconds:.6f}")
         return "\n".join(lines) + "\n"
+
+
+KEYS_MAX = 20
+"""Keys that are named in metrics: those most waited for. There may be a hundred thousand."""
+
+
+async def limit_lines(engine: Engine) -> list[str]:
+    """Limits by key: the sums of all keys, and those that are waited for most."""
+    lines = [
+        "# HELP windlass_limits Keys of limits in use, what is in use of them, and who waits.",
+        "# TYPE windlass_limits gauge",
+    ]
+    for row in await engine.store.query("sum_limits", tenant=engine.tenant):
+        lines += [f'windlass_limits{{of="{name}"}} {row[name] or 0}' for name in row]
+    lines.append("# HELP windlass_limit_waiting Tasks that wait for a key, for the busiest keys.")
+    lines.append("# TYPE windlass_limit_waiting gauge")
+    uses = await engine.store.page(
+        LimitUse, [Cond("parked", ">", 0)], order="parked", descending=True, limit=KEYS_MAX
+    )
+    for use in uses:
+        labels = f'tenant="{use.tenant}",key="{label(use.key)}"'
+        lines.append(f"windlass_limit_waiting{{{labels}}} {use.parked}")
+    return lines

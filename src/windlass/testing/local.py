@@ -25,8 +25,10 @@ from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.loops.forever import run_forever
 from windlass.engine.loops.leases import Leases
+from windlass.engine.loops.limits import LimitWakes
 from windlass.engine.loops.timers import Timers
 from windlass.model.graph import Kind, Transport
+from windlass.model.limits import LimitUse
 from windlass.model.rows import Attempt, Checkpoint, Run, Task, Timer
 from windlass.model.states import RUN_ENDED, CheckpointState, RunState, TaskState
 from windlass.testing.memory import MemoryDatabase, MemoryStore
@@ -128,11 +130,13 @@ class LocalEngine:
         busy = any(True for _ in self.database.live_attempts) or any(self.database.queues)
         if self._clock is None or busy:
             return
-        due = min((timer.due_at for timer in self.database.table(Timer).values()), default=None)
-        if due is not None:
-            self._clock.now_ms = max(self._clock.now_ms, due)
+        times = [timer.due_at for timer in self.database.table(Timer).values()]
+        times += [use.wake_at for use in self.database.table(LimitUse).values() if use.wake_at]
+        if times:
+            self._clock.now_ms = max(self._clock.now_ms, min(times))
             self.engine.feed.timers_due_at = None
             self.engine.feed.timers.set()
+            self.engine.advance.limiting.news.set()
 
     async def look(self, run_id: str) -> Ended:
         """A run as it stands."""
@@ -201,7 +205,8 @@ async def local_engine(
     engine = Engine(MemoryStore(database), settings, name="local")
     caps = handlers.caps if isinstance(handlers, Worker) else {}
     runner = Runner(Attempts(engine), "local", _executions(handlers), _SLOTS, caps=caps)
-    duties = [engine.advance.run(), run_forever(Timers(engine)), run_forever(Leases(engine))]
+    loops = (Timers(engine), LimitWakes(engine), Leases(engine))
+    duties = [engine.advance.run(), *(run_forever(loop) for loop in loops)]
     tasks = [asyncio.ensure_future(duty) for duty in duties]
     worker = asyncio.ensure_future(runner.run())
     try:

@@ -22,6 +22,7 @@ from windlass.engine.loops.control import Control
 from windlass.engine.loops.expiry import Expiry
 from windlass.engine.loops.forever import Loop, restarted, run_forever
 from windlass.engine.loops.leases import Leases
+from windlass.engine.loops.limits import LimitWakes
 from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.loops.orphans import OrphanedTasks
 from windlass.engine.loops.outbox import Outbox
@@ -139,6 +140,7 @@ class System:
         if "control" not in self.options.roles:
             return
         self._loop(Timers(engine))
+        self._loop(LimitWakes(engine))
         self._loop(Leases(engine))
         self._loop(OrphanedTasks(engine))
         self._loop(UnservedCalls(engine))

@@ -260,6 +260,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/limit-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Rules, by the keys they are about. */
+        get: operations["limits_list_rules"];
+        /** Say what keys allow, whatever definitions say; it counts from now on. */
+        put: operations["limits_put_rule"];
+        post?: never;
+        /** Remove a rule, named by `pattern`: definitions say again what its keys allow. */
+        delete: operations["limits_delete_rule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Keys in use, by name; `key` asks for one, `prefix` for those that begin so. */
+        get: operations["limits_list_limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes": {
         parameters: {
             query?: never;
@@ -794,6 +830,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/priority": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let what waits of a run go before others, or after them, from now on. */
+        post: operations["runs_set_priority"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/rerun": {
         parameters: {
             query?: never;
@@ -997,6 +1050,23 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Say how much of what is free a tenant gets. */
+        patch: operations["tenants_change"];
         trace?: never;
     };
     "/api/v1/tokens": {
@@ -1625,6 +1695,65 @@ export interface components {
             version: string;
         };
         /**
+         * Page[LimitView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        LimitPage: {
+            items: components["schemas"]["LimitView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /**
+         * LimitRuleBody
+         * @description What keys allow, whatever definitions say. What is left out stays as they say.
+         */
+        LimitRuleBody: {
+            /** @default null */
+            burst: number | null;
+            /** @default null */
+            max: number | null;
+            pattern: string;
+            /** @default 1 */
+            perS: number;
+            /** @default null */
+            rate: number | null;
+        };
+        /**
+         * Page[LimitRuleView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        LimitRulePage: {
+            items: components["schemas"]["LimitRuleView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /** LimitRuleView */
+        LimitRuleView: {
+            burst: number;
+            changedAt: number;
+            changedBy: string;
+            max: number | null;
+            pattern: string;
+            perS: number;
+            rate: number | null;
+        };
+        /**
+         * LimitView
+         * @description One key that is in use, or was a moment ago.
+         */
+        LimitView: {
+            burst: number;
+            inUse: number;
+            key: string;
+            max: number | null;
+            nextAt: number | null;
+            pausedUntil: number | null;
+            perS: number;
+            rate: number;
+            rule: string;
+            waiting: number;
+        };
+        /**
          * Page[LogView]
          * @description A page of a list; `next` is the cursor of the one after, None at the end.
          */
@@ -1786,6 +1915,10 @@ export interface components {
         /** Preview */
         Preview: {
             previewImage: string | null;
+        };
+        /** PriorityBody */
+        PriorityBody: {
+            priority: number;
         };
         /**
          * Problem
@@ -2243,6 +2376,12 @@ export interface components {
             /** @default  */
             description: string;
             name: string;
+            /** @default 1 */
+            weight: number;
+        };
+        /** TenantChangeBody */
+        TenantChangeBody: {
+            weight: number;
         };
         /**
          * Page[TenantView]
@@ -2258,6 +2397,7 @@ export interface components {
             createdAt: number;
             description: string;
             name: string;
+            weight: number;
         };
         /** TokenBody */
         TokenBody: {
@@ -3045,6 +3185,136 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["InfoView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    limits_list_rules: {
+        parameters: {
+            query?: {
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitRulePage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    limits_put_rule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["LimitRuleBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitRuleView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    limits_delete_rule: {
+        parameters: {
+            query?: {
+                pattern?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    limits_list_limits: {
+        parameters: {
+            query?: {
+                key?: string;
+                prefix?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitPage"];
                 };
             };
             /** @description Refused */
@@ -4293,6 +4563,41 @@ export interface operations {
             };
         };
     };
+    runs_set_priority: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PriorityBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     runs_rerun: {
         parameters: {
             query?: never;
@@ -4700,6 +5005,41 @@ export interface operations {
         responses: {
             /** @description Done */
             201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    tenants_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TenantChangeBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };

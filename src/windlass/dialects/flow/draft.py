@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from windlass.dialects.fields import Fields, Problems
 from windlass.dialects.flow.targets import NO_CALL, Call
 from windlass.dialects.plain import Limits
-from windlass.model.graph import Edge, Graph, Node, Output
+from windlass.model.graph import Edge, Graph, LimitSpec, Node, Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class Scope:
     call: Call = NO_CALL
     """What nodes of a subflow fall back to."""
     overrides: Mapping[str, Override] = field(default_factory=dict[str, Override])
+    limits: tuple[LimitSpec, ...] = ()
+    """What every call below here is under."""
 
 
 @dataclass(frozen=True, slots=True)

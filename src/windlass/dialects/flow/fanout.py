@@ -143,5 +143,6 @@ def _add_branch(key: str, branch: _Branch, node: Node, call: Call, draft: Draft)
             retry=branch.retry,
             timeout_ms=branch.timeout_ms,
             by_load=node.by_load,
+            limits=node.limits,
         )
     )

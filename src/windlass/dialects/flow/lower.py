@@ -3,6 +3,7 @@
 from windlass.dialects.fields import Fields
 from windlass.dialects.flow.check import Arrow, check_scope
 from windlass.dialects.flow.draft import Draft, Entry, Scope
+from windlass.dialects.flow.limits import read_limits
 from windlass.dialects.flow.mappings import POST_FIELDS, PREP_FIELDS, read_output
 from windlass.dialects.flow.nodes import NODE_FIELDS, lower_node
 from windlass.dialects.flow.subflows import BODY_FIELDS
@@ -12,7 +13,7 @@ from windlass.model.errors import DefinitionError
 from windlass.model.graph import Edge, Graph
 from windlass.model.ids import node_path
 
-FLOW_FIELDS = BODY_FIELDS | {"on_failure", "params"}
+FLOW_FIELDS = BODY_FIELDS | {"on_failure", "params", "limits"}
 KEY_CHARS_MAX = 200
 PATH_CHARS_MAX = 800
 """Keys are part of task ids, which are part of URLs and index entries; so is the way down to a
@@ -30,7 +31,7 @@ def compile_flow(definition: object, *, limits: Limits = DEFAULT_LIMITS) -> Grap
     body = Fields(definition, "", FLOW_FIELDS, draft.problems)
     fails_run = body.one_of("on_failure", ("continue", "fail")) == "fail"
     params = read_params_schema(body.raw("params"), body.at("params"), draft.problems)
-    draft.waiting.append(Scope(body))
+    draft.waiting.append(Scope(body, limits=read_limits(body)))
     while draft.waiting:
         _lower_scope(draft.waiting.popleft(), draft)
     return draft.graph(fails_run=fails_run, params=params)

@@ -6,6 +6,7 @@ from windlass.dialects.fields import WHOLE_MAX, Fields, Problems, shown_number
 from windlass.dialects.flow.conditions import read_cases
 from windlass.dialects.flow.draft import Draft, Entry, Override, Scope
 from windlass.dialects.flow.fanout import lower_foreach, lower_parallel
+from windlass.dialects.flow.limits import read_limits
 from windlass.dialects.flow.mappings import RETRY_FIELDS, read_action, read_input, read_retry
 from windlass.dialects.flow.refs import literal, parse_key, parse_ref
 from windlass.dialects.flow.subflows import lower_subflow
@@ -14,7 +15,16 @@ from windlass.dialects.plain import under
 from windlass.model.graph import Kind, Node, Ref, Retry, Strategy, Verification
 from windlass.model.verification import read_verification
 
-_EVERY_KIND = {"kind", "params", "prep", "post", "default_action", "timeout_ms", "weighted_by_load"}
+_EVERY_KIND = {
+    "kind",
+    "params",
+    "prep",
+    "post",
+    "default_action",
+    "timeout_ms",
+    "weighted_by_load",
+    "limits",
+}
 _FAN_OUT = {"parallel_services", "parallel_execs", "parallel_mode", "max_parallel", "foreach_execs"}
 _INNER = {"choice_cases", "subflow", "subflow_execs", "failure_strategy"}
 NODE_FIELDS = CALL_FIELDS | RETRY_FIELDS | _EVERY_KIND | _FAN_OUT | _INNER | {"verification"}
@@ -34,11 +44,15 @@ _KINDS = {
 _WITH_STRATEGY = frozenset({Kind.PARALLEL, Kind.FOREACH, Kind.SUBFLOW, Kind.WAIT})
 _STRATEGIES = frozenset(Strategy) - {Strategy.DEFAULT}
 _CALLING = frozenset({Kind.CALL, Kind.PARALLEL, Kind.FOREACH})
+_LIMITED = _CALLING | {Kind.SUBFLOW}
 
 
 def lower_node(entry: Entry, scope: Scope, written: frozenset[str], draft: Draft) -> None:
     """Add a node, its branches, and its inner scope to the draft."""
     node = _common(entry, written)
+    _check_limits(node, entry.fields)
+    if scope.limits:
+        node = msgspec.structs.replace(node, limits=(*scope.limits, *node.limits))
     call = read_call(entry.fields)
     if draft.problems.noted(entry.fields.at("kind")):
         draft.add(node)
@@ -86,6 +100,7 @@ def _common(entry: Entry, written: frozenset[str]) -> Node:
         timeout_ms=fields.whole("timeout_ms"),
         strategy=_strategy(fields, kind),
         by_load=fields.flag("weighted_by_load"),
+        limits=read_limits(fields),
     )
 
 
@@ -98,6 +113,12 @@ def _verification(fields: Fields) -> Verification | None:
     for problem in found:
         fields.problems.add(problem.path, problem.reason, problem.hint)
     return None
+
+
+def _check_limits(node: Node, fields: Fields) -> None:
+    if node.limits and node.kind not in _LIMITED:
+        hint = "put them on the nodes that call something, or on the flow"
+        fields.problems.add(fields.at("limits"), f"a {node.kind} node calls nothing", hint)
 
 
 def _strategy(fields: Fields, kind: Kind) -> Strategy:

@@ -25,7 +25,7 @@ def lower_subflow(node: Node, entry: Entry, call: Call, level: int, draft: Draft
         return
     # A sub-node names its own service; how it is called may come from outside.
     inherited = Call(call.mode, "", call.func, call.script)
-    draft.waiting.append(Scope(body, node.path, level + 1, inherited, overrides))
+    draft.waiting.append(Scope(body, node.path, level + 1, inherited, overrides, node.limits))
 
 
 def _read_overrides(fields: Fields) -> dict[str, Override]:

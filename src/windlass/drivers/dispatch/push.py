@@ -8,6 +8,8 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from urllib.parse import quote
 
 import anyio
@@ -28,6 +30,9 @@ _KEEPALIVE = [
     (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
     (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3),
 ]
+_RETRY_AFTER_MS = 1_000
+"""What a 429 asks for that does not say how long."""
+_RETRY_AFTER_S_MAX = 3_600
 
 
 class Reply(msgspec.Struct):
@@ -168,6 +173,10 @@ class PushDispatcher:
             except UnknownEncoding as error:
                 text = f"{worker.id} answered {service} unreadably: {error}"
                 raise AttemptError(Failure("unreachable", text)) from error
+            pause_ms = retry_after_ms(response)
+            if pause_ms is not None:
+                text = f"{worker.id} answered {response.status_code} for {service}"
+                raise AttemptError(Failure("failed", text, retry_after_ms=pause_ms))
             return self._read(response.status_code, answer, worker.id, service)
 
         return execute
@@ -204,6 +213,20 @@ class PushDispatcher:
             return Done(readable(reply.result, f"the result of {worker_id}"), reply.log)
         except BadRequest as error:
             raise AttemptError(Failure("fatal", str(error))) from error
+
+
+def retry_after_ms(response: httpx.Response) -> int | None:
+    """For how long whoever answered wants to be left alone; None if it did not ask for that."""
+    said = response.headers.get("Retry-After", "")
+    if response.status_code not in (429, 503) or (response.status_code == 503 and not said):
+        return None
+    if said.isascii() and said.isdecimal():
+        return min(int(said[:9]), _RETRY_AFTER_S_MAX) * 1000 or _RETRY_AFTER_MS
+    try:
+        due = parsedate_to_datetime(said) - datetime.now(UTC)
+    except (TypeError, ValueError):
+        return _RETRY_AFTER_MS
+    return max(_RETRY_AFTER_MS, min(int(due.total_seconds()), _RETRY_AFTER_S_MAX) * 1000)
 
 
 class _Meta(msgspec.Struct):

@@ -21,7 +21,7 @@ from windlass.drivers.sql.clock import SteadyClock
 from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.migrate_postgres import RELEASE, found
 from windlass.drivers.sql.queries import QUEUES_EACH, load_queries, positional
-from windlass.drivers.sql.tables import below, columns, from_tuples, is_number
+from windlass.drivers.sql.tables import below, columns, from_tuples, is_number, to_tuple
 from windlass.model.effects import Effect
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Task, Variable
@@ -59,6 +59,8 @@ _RACES = (  # the second: two jobs of one pass make and change the same row
     asyncpg.SerializationError,
 )
 _SYNC_S = 30.0
+_HOLD_TRIES = 5
+"""Between looking for a row and making it, somebody may have made and removed it."""
 
 
 if TYPE_CHECKING:
@@ -373,6 +375,31 @@ class PostgresSession:
                 continue
             found += await self._find(Task, "queued", queue=queue, count_max=count)
         return found
+
+    async def parked(self, wants: Mapping[str, int]) -> list[Task]:
+        sql, names = self._store.sql("parked_each", Task)
+        params = {"limits": list(wants), "counts": list(wants.values())}
+        rows = await self._connection.fetch(sql, *(params[name] for name in names))
+        return from_tuples(Task, rows)
+
+    async def hold(self, blanks: Sequence[R]) -> list[R]:
+        await self._begin()
+        table = type(blanks[0])
+        wanted = {row.pk: row for row in blanks}
+        order = f" order by {', '.join(table.KEY)} for update"
+        for _ in range(_HOLD_TRIES):
+            # In key order, so that two sessions never wait for each other crosswise.
+            found = {row.pk: row for row in await self._rows(table, sorted(wanted), order)}
+            if len(found) == len(wanted):
+                return [found[row.pk] for row in blanks]
+            missing = [to_tuple(wanted[key]) for key in sorted(wanted.keys() - found.keys())]
+            # Rows that are not there cannot be locked; whoever makes them first has them.
+            await self._connection.execute(
+                f"insert into {table.TABLE} select * from unnest($1::{table.TABLE}[])"
+                " on conflict do nothing",
+                missing,
+            )
+        raise Raced(f"rows of {table.TABLE} come and go")
 
     async def _check_leases(self, expired: Mapping[str, int]) -> None:
         """Nobody can renew these leases from here on, and nobody has since they were read."""

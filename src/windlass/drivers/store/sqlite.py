@@ -192,8 +192,8 @@ class SqliteStore:
 
     # The rest runs in the writer's thread, for sessions.
 
-    async def save(self, writes: Writes) -> None:
-        await self.write(lambda db: save(db, writes))
+    async def save(self, writes: Writes, held: "Held") -> None:
+        await self.write(lambda db: save(db, writes, held))
         self._checkpoints.soon()
 
     async def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
@@ -237,6 +237,7 @@ class SqliteSession:
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
+        self._held: dict[tuple[type[Row], Any], Row | None] = {}
 
     async def _find(self, table: type[R], name: str, **params: Any) -> list[R]:
         sql = self._store.sql(name, table)
@@ -294,14 +295,30 @@ class SqliteSession:
 
         return from_tuples(Task, await self._store.write(read))
 
+    async def parked(self, wants: Mapping[str, int]) -> list[Task]:
+        found: list[Task] = []
+        for limit, count in wants.items():
+            found += await self._find(Task, "parked", limit=limit, count_max=count)
+        return found
+
+    async def hold(self, blanks: Sequence[R]) -> list[R]:
+        table = type(blanks[0])
+        stored = {row.pk: row for row in await self.rows(table, [row.pk for row in blanks])}
+        self._held.update({(table, row.pk): stored.get(row.pk) for row in blanks})
+        return [stored.get(row.pk, row) for row in blanks]
+
     async def save(self, writes: Writes) -> None:
-        await self._store.save(writes)
+        await self._store.save(writes, self._held)
 
 
-def save(db: sqlite3.Connection, writes: Writes) -> None:
+Held = Mapping[tuple[type[Row], Any], Row | None]
+
+
+def save(db: sqlite3.Connection, writes: Writes, held: Held | None = None) -> None:
     """Write everything, or raise and leave nothing behind."""
     try:
         with transaction(db):
+            _check_held(db, held or {})
             _save(db, writes)
     except sqlite3.IntegrityError as error:
         if error.sqlite_errorname in ("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE"):
@@ -336,6 +353,14 @@ def _check_standing(db: sqlite3.Connection, writes: Writes) -> None:
         for key, row in rows.items():
             if db.execute(sql, key_tuple(key)).fetchone() != to_tuple(row):
                 raise Raced(f"a row of {table.TABLE} has changed since it was read")
+
+
+def _check_held(db: sqlite3.Connection, held: Held) -> None:
+    for (table, key), row in held.items():
+        sql = f"{statements.select(table)} where {statements.by_key(table)}"
+        found = db.execute(sql, key_tuple(key)).fetchone()
+        if found != (None if row is None else to_tuple(row)):
+            raise Raced(f"a row of {table.TABLE} has changed since it was held")
 
 
 def _save(db: sqlite3.Connection, writes: Writes) -> None:

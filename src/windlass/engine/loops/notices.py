@@ -13,9 +13,14 @@ class NoticeListener:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._began = False
 
     async def run_once(self) -> int:
         engine = self._engine
+        if not self._began:
+            # Nobody announces what was there before.
+            await engine.refresh_limits()
+            self._began = True
         try:
             async with asyncio.timeout(engine.settings.look_s):
                 heard = await engine.store.notices()
@@ -40,10 +45,13 @@ class NoticeListener:
             engine.feed.stop(attempt_id, worker_id)
         if news.mail:
             engine.feed.mail()
+        if news.limits:
+            await engine.refresh_limits()
         return len(heard)
 
     async def _look_at_everything(self) -> None:
         await self._engine.refresh_tenants()
+        await self._engine.refresh_limits()
         # A notice that was missed may have been the only one to name a handler.
         for row in await self._engine.store.query("queue_names"):
             self._engine.handlers.learn_queue(row["queue"])

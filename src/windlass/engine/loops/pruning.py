@@ -1,6 +1,6 @@
 """Forgets workers nobody has heard of for long, processes that ran the control plane once, and what
 workers said is in packages that none of them has any more; and what a worker that never came back
-was to be told."""
+was to be told; and keys of limits that nobody uses."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,9 +10,12 @@ from windlass.engine.jobs import Outdated
 from windlass.engine.loops.forever import raise_outage
 from windlass.engine.workers import services_of
 from windlass.model.effects import RELEASE, Effect
+from windlass.model.limits import LimitUse
 from windlass.model.packages import Manifest
 from windlass.model.rows import Row, Worker
 from windlass.ports.store import Cond
+
+_LIMIT_IDLE_MS = 600_000
 
 
 class Pruning:
@@ -26,6 +29,7 @@ class Pruning:
         pruned = await self._workers("!=", settings.worker_kept_s)
         pruned += await self._workers("=", settings.control_kept_s)
         pruned += await self._releases(settings.worker_kept_s)
+        pruned += await self._limits()
         return pruned + await self._manifests(settings.manifest_kept_s)
 
     async def _releases(self, kept_s: float) -> int:
@@ -35,6 +39,21 @@ class Pruning:
             Effect, where, order="created_at", limit=self._batch_max
         )
         return await self._remove(rows)
+
+    async def _limits(self) -> int:
+        """Keys nobody has used for a while: they would begin just so if they were used again."""
+        pruned, after = 0, ""
+        now = self._engine.store.now()
+        while True:
+            where = [Cond("id", ">", after), Cond("in_use", "=", 0), Cond("parked", "=", 0)]
+            idle = [Cond("used_at", "<", now - _LIMIT_IDLE_MS), Cond("paused_until", "<=", now)]
+            rows = await self._engine.store.page(
+                LimitUse, [*where, *idle, Cond("next_us", "<=", now * 1000)], limit=self._batch_max
+            )
+            pruned += await self._remove(rows)
+            if len(rows) < self._batch_max:
+                return pruned
+            after = rows[-1].id
 
     async def _workers(self, is_control: str, kept_s: float) -> int:
         settings = self._engine.settings

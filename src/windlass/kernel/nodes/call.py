@@ -8,6 +8,7 @@ from windlass.kernel import verifying
 from windlass.kernel.briefs import feedback_of, work_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.leases import lease
+from windlass.kernel.limits import NoLimitKey, limits_of
 from windlass.kernel.placement import claimed, place, queue_of, released
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
 from windlass.kernel.results import result_action, take
@@ -18,6 +19,7 @@ from windlass.kernel.turn import Turn, container_of
 from windlass.kernel.values import params_text
 from windlass.model.assignment import Assignment, Chain
 from windlass.model.graph import Graph, Node, Strategy
+from windlass.model.limits import PAUSE_MS_MAX
 from windlass.model.notes import AttemptNotes
 from windlass.model.resources import ConflictingPins
 from windlass.model.rows import Attempt, Failure, Json, Task
@@ -32,6 +34,12 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
         failure = Failure("fatal", str(conflict), code="E.RESOURCE.CONFLICT")
         fail(turn, turn.make_task(task), failure)
         return
+    if node.limits:
+        try:
+            task = msgspec.structs.replace(task, limits=limits_of(turn, task, node))
+        except NoLimitKey as error:
+            fail(turn, turn.make_task(task), Failure("fatal", str(error), code="limit_key"))
+            return
     priority = task.priority + (node.planned.priority if node.planned is not None else 0)
     turn.make_task(
         msgspec.structs.replace(
@@ -151,8 +159,26 @@ def attempt_failed(
     elif failure.kind in ("unreachable", "lost", "cancelled"):
         # A holder that gives work back says nothing about the work: it moves on.
         move_on(turn, task, node, attempt, failure)
+    elif is_push_back(turn, task, failure):
+        push_back(turn, task, attempt, failure)
     else:
         try_again(turn, task, node, attempt, failure)
+
+
+def is_push_back(turn: Turn, task: Task, failure: Failure) -> bool:
+    """Whether a service is busy and says when to come back: that says nothing against the work. One
+    that asks for more than it may, or does so for ever, has failed like any other."""
+    pause = failure.retry_after_ms
+    if failure.kind != "failed" or pause is None or not 0 < pause <= PAUSE_MS_MAX:
+        return False
+    return task.attempts - task.failures - task.moves <= turn.limits.push_backs_max
+
+
+def push_back(turn: Turn, task: Task, attempt: Attempt, failure: Failure) -> None:
+    """Spend no retry; and whoever else calls the service stays away as long."""
+    pause = failure.retry_after_ms or 0
+    turn.pushed_back.append((attempt, pause))
+    requeue(turn, task, pause, {"error": failure.json()})
 
 
 def move_on(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failure) -> None:

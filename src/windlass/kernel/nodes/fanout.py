@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 
+from windlass.kernel.limits import NoLimitKey, limits_of
 from windlass.kernel.placement import queue_of
 from windlass.kernel.routing import branches_at_once, fail, join
+from windlass.kernel.scopes import cancel_below
 from windlass.kernel.superseded import renew
 from windlass.kernel.turn import Turn
 from windlass.kernel.values import Reader, parse
@@ -69,13 +71,23 @@ def expand(turn: Turn, container: Task) -> None:
     if container.generation:
         known = turn.rows(Task, [branch_id(container.id, index) for index in range(first, last)])
     inputs = branch_inputs(turn, container, node, first, last)
-    for index, value in zip(range(first, last), inputs, strict=True):
-        branch = new_branch(turn, container, node, index, value, released=index - first < room)
+    try:
+        branches = [
+            new_branch(turn, container, node, index, value, released=index - first < room)
+            for index, value in zip(range(first, last), inputs, strict=True)
+        ]
+    except NoLimitKey as error:
+        cancel_below(turn, container.id)
+        turn.drop_timer(container.id, "expand")
+        fail(turn, turn.task(container.id), Failure("fatal", str(error), code="limit_key"))
+        return
+    for branch in branches:
         before = known.get(branch.id)
         if before is None:
             turn.make_task(branch)
         else:
-            columns = {"queue": branch.queue, "input": value, "ready_at": branch.ready_at}
+            names = ("queue", "input", "ready_at", "limits")
+            columns = {name: getattr(branch, name) for name in names}
             renew(turn, before, branch.state, **columns)
     turn.count_scope(container.id, made=last - first, open=last - first, released=released)
     turn.drop_timer(container.id, "expand")
@@ -115,7 +127,7 @@ def new_branch(
     """A branch, not yet written."""
     branch = turn.graph.branch(node, index)
     assert branch.target is not None
-    return Task(
+    task = Task(
         id=branch_id(container.id, index),
         run_id=container.run_id,
         scope=container.id,
@@ -130,3 +142,6 @@ def new_branch(
         made_seq=turn.seq,
         created_at=turn.now,
     )
+    if branch.limits:
+        return msgspec.structs.replace(task, limits=limits_of(turn, task, branch))
+    return task

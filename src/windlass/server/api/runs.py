@@ -20,6 +20,7 @@ from windlass.protocol.api import (
     CancelBody,
     OkView,
     Page,
+    PriorityBody,
     ReasonView,
     RetryBody,
     RetryView,
@@ -211,6 +212,15 @@ async def cancel(request: Request) -> Response:
     return reply(OkView(), 202)
 
 
+async def set_priority(request: Request) -> Response:
+    """Let what waits of a run go before others, or after them, from now on."""
+    body = await read_json(request, PriorityBody)
+    run = await find(request)
+    await runs.set_priority(engine_of(request), run.id, body.priority)
+    await note(request, "run.priority", "run", run.id, priority=body.priority)
+    return reply(OkView())
+
+
 async def signal(request: Request) -> Response:
     """Set a shared key from outside; waits for it go on."""
     body = await read_json(request, SignalBody)
@@ -319,6 +329,15 @@ ROUTES = [
         CancelBody,
         (OkView, RunRef),
         202,
+        control=True,
+    ),
+    Route(
+        "POST",
+        f"{_ONE}/priority",
+        set_priority,
+        "operator",
+        PriorityBody,
+        OkView,
         control=True,
     ),
     Route("POST", f"{_ONE}/signal", signal, "operator", SignalBody, OkView, control=True),

@@ -64,6 +64,7 @@ class MemoryDatabase:
         self._tables: dict[type[Row], dict[Any, Row]] = {}
         self._by_run: dict[type[Row], defaultdict[str, dict[Any, Row]]] = {}
         self._queued: defaultdict[str, dict[str, Task]] = defaultdict(dict)
+        self._parked: defaultdict[str, dict[str, Task]] = defaultdict(dict)
         self._live: dict[str, Attempt] = {}
 
     # Reading
@@ -85,6 +86,9 @@ class MemoryDatabase:
 
     def queued(self, queue: str) -> Iterable[Task]:
         return self._queued[queue].values() if queue in self._queued else ()
+
+    def parked(self, limit: str) -> Iterable[Task]:
+        return self._parked[limit].values() if limit in self._parked else ()
 
     @property
     def queues(self) -> Iterable[str]:
@@ -187,6 +191,10 @@ class MemoryDatabase:
     def _index_task(self, old: Task | None, new: Task | None) -> None:
         if old is not None and old.queue is not None:
             self._queued[old.queue].pop(old.id, None)
+        if old is not None and old.parked is not None:
+            self._parked[old.parked].pop(old.id, None)
+        if new is not None and new.parked is not None:
+            self._parked[new.parked][new.id] = new
         if new is not None and new.queue is not None and new.claimable:
             self._queued[new.queue][new.id] = new
 

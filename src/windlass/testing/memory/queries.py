@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from windlass.model.effects import Effect
+from windlass.model.limits import LimitUse
 from windlass.model.rows import Attempt, Flow, Row, Run, Timer, Version
 from windlass.model.tenants import ALL
 from windlass.ports.store import Cond
@@ -30,6 +31,18 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 def next_due(db: MemoryDatabase, now: int) -> Found:
     coming = (t.due_at for t in db.table(Timer).values() if t.due_at > now)
     return [{"due_at": min(coming, default=None)}]
+
+
+def due_limits(db: MemoryDatabase, now: int, count_max: int) -> Found:
+    uses = [use for use in db.table(LimitUse).values() if use.wake_at is not None]
+    due = sorted((use.wake_at or 0, use.id) for use in uses if (use.wake_at or 0) <= now)
+    return [{"id": key, "wake_at": at} for at, key in due[:count_max]]
+
+
+def sum_limits(db: MemoryDatabase, tenant: str) -> Found:
+    uses = [use for use in db.table(LimitUse).values() if tenant in (ALL, use.tenant)]
+    in_use, waiting = sum(use.in_use for use in uses), sum(use.parked for use in uses)
+    return [{"keys": len(uses), "in_use": in_use, "waiting": waiting}]
 
 
 def count_runs(db: MemoryDatabase, tenant: str) -> Found:
@@ -167,6 +180,8 @@ QUERIES: dict[str, Callable[..., Found]] = {
     query.__name__: query
     for query in (
         next_due,
+        due_limits,
+        sum_limits,
         count_runs,
         window_slices,
         window_flows,

@@ -13,7 +13,7 @@ from windlass.model.effects import Effect
 from windlass.model.ids import run_of
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
 from windlass.model.states import TASK_ENDED
-from windlass.ports.store import Cond, EffectClaim, Writes
+from windlass.ports.store import Cond, EffectClaim, Raced, Writes
 from windlass.testing.memory.database import MemoryDatabase
 from windlass.testing.memory.queries import QUERIES, listed, meets
 
@@ -158,6 +158,7 @@ class MemorySession:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._db = store.database
+        self._held: dict[tuple[type[Row], Any], Row | None] = {}
 
     async def rows(self, table: type[R], keys: Sequence[Any]) -> list[R]:
         await self._store.reading()
@@ -211,12 +212,33 @@ class MemorySession:
         await self._store.reading()
         found: list[Task] = []
         for queue, count in wants.items():
-            waiting = sorted(
-                self._db.queued(queue), key=lambda t: (-t.priority, t.ready_at or 0, t.id)
-            )
+            waiting = sorted(self._db.queued(queue), key=_turn)
             free = (task for task in waiting if self._free(task))
             found += islice(free, count)
         return found
+
+    async def parked(self, wants: Mapping[str, int]) -> list[Task]:
+        await self._store.reading()
+        found: list[Task] = []
+        for limit, count in wants.items():
+            found += sorted(self._db.parked(limit), key=_turn)[:count]
+        return found
+
+    async def hold(self, blanks: Sequence[R]) -> list[R]:
+        await self._store.reading()
+        table = type(blanks[0])
+        keys = sorted(row.pk for row in blanks)
+        if self._store.row_locks:
+            await self._db.locks.take(self, [(table, key) for key in keys])
+        rows = self._db.table(table)
+        self._held.update({(table, key): rows.get(key) for key in keys})
+        return [rows.get(row.pk, row) for row in blanks]
+
+    def _commit(self, writes: Writes) -> None:
+        for (table, key), row in self._held.items():
+            if self._db.table(table).get(key) != row:
+                raise Raced(f"a row of {table.TABLE} has changed since it was held")
+        self._db.commit(writes, self._store.name)
 
     def _free(self, task: Task) -> bool:
         """Whether no other session is about to claim a task; it is ours from here on."""
@@ -229,12 +251,16 @@ class MemorySession:
             if self._store.row_locks:
                 await self._db.locks.take(self, changed_keys(writes))
             if self._store.around is None:
-                self._db.commit(writes, self._store.name)
+                self._commit(writes)
             else:
-                name = self._store.name
-                await self._store.around.saving(lambda: self._db.commit(writes, name))
+                await self._store.around.saving(lambda: self._commit(writes))
         finally:
             self._store.end(self)
+
+
+def _turn(task: Task) -> tuple[int, int, str]:
+    """Who comes first of those that wait for the same."""
+    return -task.priority, task.ready_at or 0, task.id
 
 
 def changed_keys(writes: Writes) -> list[tuple[type[Row], Any]]:

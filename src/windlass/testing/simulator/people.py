@@ -28,6 +28,7 @@ from windlass.model.tenants import Tenant
 from windlass.testing.memory import MemoryDatabase
 from windlass.testing.simulator.checks.rows import Broken
 from windlass.testing.simulator.flows import SIGNALS, make_flow, make_params
+from windlass.testing.simulator.limits import add_limits
 from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.patching import Patching
 from windlass.testing.simulator.plan import Plan
@@ -68,6 +69,7 @@ class People:
     def make_versions(self) -> None:
         rng = self._plan.rng("flows")
         verified, planned = self._plan.rng("verified"), self._plan.rng("planned")
+        limited = self._plan.rng("limits")
         linked = "link" in self._plan.workers
         for number in range(1, self._plan.runs + 1):
             # Only workers on the link have packages.
@@ -78,6 +80,8 @@ class People:
                 source = make_plan_definition(planned)
             elif self._plan.has("verified") and not is_workflow:
                 add_verification(source, verified)
+            if self._plan.has("limited") and not is_workflow:
+                add_limits(source, limited)
             tenant = self._plan.tenants[number % len(self._plan.tenants)]
             flow = Flow(id=f"f{number}", name=f"flow {number}", created_at=0, tenant=tenant)
             version = Version(

@@ -35,6 +35,8 @@ LATER_FAULTS = {"poison": 1 / 3, "clock_back": 1 / 3, "patch": 1.0, "spy": 1 / 3
 before are the same worlds but for these."""
 LATEST_FAULTS = {"verified": 0.8, "planned": 0.6}
 """The same once more: verdicts on results are given, refused and lost; goals are planned."""
+LIMIT_FAULTS = {"limited": 0.7}
+"""And once more: calls are under limits by key."""
 
 
 WORKERS = ("stubborn", "pull", "link")
@@ -79,6 +81,7 @@ def plan_for(seed: int) -> Plan:
     # A fleet of one kind, too: only workers on the link take over from each other.
     kinds = rng.choice((WORKERS, WORKERS, ("link",)))
     later, latest = random.Random(f"{seed}:later"), random.Random(f"{seed}:latest")
+    limited = random.Random(f"{seed}:limited")
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
@@ -87,7 +90,8 @@ def plan_for(seed: int) -> Plan:
         trouble_s=rng.choice((5.0, 10.0, 20.0)),
         faults=frozenset(fault for fault in FAULTS if rng.random() < share)
         | frozenset(f for f in LATER_FAULTS if later.random() < share * LATER_FAULTS[f])
-        | frozenset(f for f in LATEST_FAULTS if latest.random() < share * LATEST_FAULTS[f]),
+        | frozenset(f for f in LATEST_FAULTS if latest.random() < share * LATEST_FAULTS[f])
+        | frozenset(f for f in LIMIT_FAULTS if limited.random() < LIMIT_FAULTS[f]),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),

@@ -10,6 +10,7 @@ from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.loops.forever import run_forever
 from windlass.engine.loops.leases import Leases
+from windlass.engine.loops.limits import LimitWakes
 from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.loops.orphans import OrphanedTasks
 from windlass.engine.loops.outbox import Outbox
@@ -119,7 +120,13 @@ class Server:
         outbox = Outbox(engine, doing, link.addresses)
         process.spawn(run_forever(outbox))
         process.spawn(engine.advance.run())
-        for duty in (Timers(engine), Leases(engine), NoticeListener(engine), OrphanedTasks(engine)):
+        for duty in (
+            Timers(engine),
+            LimitWakes(engine),
+            Leases(engine),
+            NoticeListener(engine),
+            OrphanedTasks(engine),
+        ):
             process.spawn(run_forever(duty))
         process.spawn(runner.run())
         process.spawn(run_forever(LinkLeases(link)))

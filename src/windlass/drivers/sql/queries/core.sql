@@ -33,6 +33,27 @@ select {columns} from tasks
  where queue = :queue and state in ('queued', 'verifying')
  order by priority desc, ready_at, id limit :count_max {skip_locked};
 
+-- name: parked
+-- Tasks that wait for a limit, in the order of their turn.
+select {columns} from tasks where parked = :limit
+ order by priority desc, ready_at, id limit :count_max;
+
+-- name: parked_each
+-- The same for several limits at once, each with a number of its own.
+select {columns}
+  from unnest(:limits::text[], :counts::bigint[]) as wanted(limit_id, count_max) cross join lateral (
+    select * from tasks where parked = wanted.limit_id
+     order by priority desc, ready_at, id limit wanted.count_max) as t;
+
+-- name: due_limits
+-- Limits whose time to be looked at has come.
+select id, wake_at from limits where wake_at <= :now order by wake_at limit :count_max;
+
+-- name: sum_limits
+-- A tenant's limits: how many keys there are, what is in use of them, and who waits.
+select count(*) as keys, sum(in_use) as in_use, sum(parked) as waiting from limits
+ where :tenant = '*' or tenant = :tenant;
+
 -- name: lock_runs
 -- Take the runs of a session in key order, so that two sessions never wait for each other crosswise.
 select id from runs where id = any(:ids) order by id for update;

@@ -21,6 +21,7 @@ from windlass.testing.simulator.checks.counters import check_counters
 from windlass.testing.simulator.checks.fold import Folded, check_history
 from windlass.testing.simulator.checks.holds import check_holds
 from windlass.testing.simulator.checks.joins import check_joins
+from windlass.testing.simulator.checks.limits import LimitChecks
 from windlass.testing.simulator.checks.results import check_result
 from windlass.testing.simulator.checks.routes import check_routes
 from windlass.testing.simulator.checks.rows import Broken, RunRows, expect
@@ -42,6 +43,7 @@ class Checker:
         self._graphs: dict[str, Graph] = {}
         self._grown: dict[str, tuple[int, Graph]] = {}
         self._keys: dict[str, str] = {}
+        self._limits = LimitChecks(database)
         self._log = sha256()
         database.watchers.append(self.committed)
 
@@ -76,6 +78,7 @@ class Checker:
             for event in events[run_id]:
                 self._log.update(msgspec.json.encode(event))
         check_changes(commit, {run_id for run_id in events if self._folded[run_id].reopened})
+        self._limits.check(commit)
         for run_id in sorted({*events, *ended}):
             self._check_run(run_id, ended[run_id])
 

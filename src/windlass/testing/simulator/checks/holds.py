@@ -84,9 +84,12 @@ def check_tries(rows: RunRows, task: Task) -> None:
 
 
 def kind_of(attempt: Attempt) -> str:
-    """Why an attempt has no result; what nobody began counts as nothing."""
+    """Why an attempt has no result; what nobody began counts as nothing, and nor does a service
+    that has pushed back."""
     failure = read_failure(attempt.error)
-    return failure.kind if failure is not None else ""
+    if failure is None or (failure.kind == "failed" and failure.retry_after_ms):
+        return ""
+    return failure.kind
 
 
 def check_mover(rows: RunRows, task: Task) -> None:
@@ -149,6 +152,8 @@ def check_waiting(rows: RunRows, task: Task) -> bool:
     kinds = {Kind.CALL: "retry", Kind.TIMER: "delay"}
     wanted = kinds.get(Kind(task.kind), "timeout")
     timer = rows.timers.get(f"{task.id}!{wanted}")
+    if task.parked is not None:
+        return task.kind == Kind.CALL and task.queue is not None and timer is None
     if task.kind == Kind.CALL and task.wait_key is not None:
         asked = rows.checkpoints.get(task.wait_key)
         return asked is not None and asked.state is CheckpointState.OPEN and timer is None

@@ -1,0 +1,1 @@
+"""Who may be handed out: limits by key, over all processes of one database."""

@@ -1,0 +1,180 @@
+"""What a key still allows, and when it will allow more.
+
+A rate is kept in two ways. `next_us` is when the next attempt would begin at an even pace: no more
+than the rate go out in the long run. Who was kept waiting by a slow commit may catch up, as that
+pace alone would lose what is allowed; so `recent` counts the attempts of the last `per_ms`, in
+slices of it, and any `per_ms` sees at most `rate + burst` of them, whichever process's clock says
+when.
+"""
+
+import msgspec
+from msgspec.structs import replace
+
+from windlass.model.limits import Limit, LimitUse
+
+NO_BOUND = 1_000_000_000
+_SLICES = 100
+
+
+class Bucket:
+    """One key while it is held: its row, and what a pass does to it."""
+
+    def __init__(self, use: LimitUse, now: int) -> None:
+        self.stored = use
+        self.now = now
+        self.max = use.max
+        self._limit: Limit | None = None
+        self.in_use = use.in_use
+        self.parked = use.parked
+        self.paused_until = use.paused_until
+        self.used_at = use.used_at
+        self._rate, self._per_ms, self._burst = use.rate, use.per_ms, use.burst
+        self._next_us = use.next_us
+        self._step_us = interval_us(use.rate, use.per_ms)
+        self._recent = Recent(use.recent, use.per_ms)
+        waits = use.parked and use.wake_at is not None
+        self._late_ms = max(0, now - use.next_us // 1000) if waits else 0
+        """For how long somebody who waits for time to pass has been due, and no commit came."""
+
+    def allow(self, limit: Limit) -> None:
+        """This is what the key allows now."""
+        if limit is self._limit:
+            return
+        self._limit = limit
+        self.max = limit.max
+        if (self._rate, self._per_ms, self._burst) != (limit.rate, limit.per_ms, limit.burst):
+            if self._per_ms != limit.per_ms:
+                self._recent = Recent("", limit.per_ms)  # slices of another width
+            self._rate, self._per_ms, self._burst = limit.rate, limit.per_ms, limit.burst
+            self._step_us = interval_us(limit.rate, limit.per_ms)
+
+    @property
+    def places(self) -> int:
+        """How many more attempts may be out at once."""
+        return NO_BOUND if self.max is None else max(0, self.max - self.in_use)
+
+    @property
+    def tokens(self) -> int:
+        """How many more attempts may begin now."""
+        if not self._rate:
+            return NO_BOUND
+        early_us = self.now * 1000 + (self._burst - 1) * self._step_us - self._pace_us()
+        if early_us < 0:
+            return 0
+        recent = self._rate + self._burst - self._recent.count(self.now)
+        return max(0, min(early_us // self._step_us + 1, recent))
+
+    @property
+    def room(self) -> int:
+        """How many attempts may be handed out now."""
+        return 0 if self.paused_until > self.now else min(self.places, self.tokens)
+
+    def take(self) -> None:
+        """One attempt more."""
+        self.in_use += 1
+        self.used_at = self.now
+        if self._rate:
+            self._next_us = self._pace_us() + self._step_us
+            self._recent.add(self.now)
+
+    def give_back(self) -> None:
+        """One attempt less. What it took of a rate stays taken: it did begin."""
+        self.in_use = max(0, self.in_use - 1)
+
+    def pause(self, until: int) -> None:
+        """Its service wants to be left alone."""
+        self.paused_until = max(self.paused_until, until)
+        self.forfeit(until)
+
+    def forfeit(self, until: int) -> None:
+        """What was allowed until then was not to be had, or nobody wanted it: it is not made up
+        for."""
+        self._next_us = max(self._next_us, until * 1000)
+
+    def next_at(self) -> int | None:
+        """When an attempt may be handed out again; None if only the end of another can help."""
+        if not self.places:
+            return None
+        at = max(self.now, self.paused_until)
+        if self._rate:
+            due_us = self._next_us - (self._burst - 1) * self._step_us
+            recent = self._recent.room_at(self.now, self._rate + self._burst)
+            at = max(at, -(-due_us // 1000), recent)
+        return at
+
+    def row(self, wake_at: int | None) -> LimitUse:
+        """The row as it is to be saved."""
+        return replace(
+            self.stored,
+            max=self.max,
+            rate=self._rate,
+            per_ms=self._per_ms,
+            burst=self._burst,
+            in_use=self.in_use,
+            parked=self.parked,
+            next_us=self._next_us,
+            recent=self._recent.json(),
+            paused_until=self.paused_until,
+            wake_at=wake_at,
+            used_at=self.used_at,
+        )
+
+    def _pace_us(self) -> int:
+        return max(self._next_us, (self.now - min(self._late_ms, self._per_ms)) * 1000)
+
+
+def interval_us(rate: int, per_ms: int) -> int:
+    """The even distance between two attempts, rounded up; 0 where there is no rate."""
+    return -(-per_ms * 1000 // rate) if rate else 0
+
+
+class Recent:
+    """Attempts of the last `per_ms`, counted by slices of it: the first slice's number, then a
+    count for each from there on."""
+
+    def __init__(self, text: str, per_ms: int) -> None:
+        self._text = text
+        self._changed = False
+        self._per_ms = per_ms
+        self._width = max(1, per_ms // _SLICES)
+        kept = msgspec.json.decode(text, type=list[int]) if text else [0]
+        self._first, self._counts = kept[0], kept[1:]
+        self._sum = sum(self._counts)
+
+    def json(self) -> str:
+        """As a row keeps it; what has not changed stays as it was, whatever has passed since."""
+        if self._changed:
+            return msgspec.json.encode([self._first, *self._counts]).decode()
+        return self._text
+
+    def count(self, now: int) -> int:
+        """The attempts of every slice that a `per_ms` up to now touches, and of later ones, which a
+        process whose clock is ahead may have counted."""
+        passed = (now - self._per_ms) // self._width - self._first
+        if passed > 0 and self._counts:
+            self._sum -= sum(self._counts[:passed])
+            del self._counts[:passed]
+            self._first += passed
+        return self._sum
+
+    def add(self, now: int) -> None:
+        self.count(now)
+        slice_ = now // self._width
+        if not self._counts:
+            self._first = slice_
+        elif slice_ < self._first:
+            self._counts[:0] = [0] * (self._first - slice_)
+            self._first = slice_
+        self._counts += [0] * (slice_ - self._first + 1 - len(self._counts))
+        self._counts[slice_ - self._first] += 1
+        self._sum += 1
+        self._changed = True
+
+    def room_at(self, now: int, bound: int) -> int:
+        """When the count lets another one begin."""
+        over = self.count(now) - bound + 1
+        for place, count in enumerate(self._counts if over > 0 else ()):
+            over -= count
+            if over <= 0:
+                return (self._first + place + 1) * self._width + self._per_ms
+        return now

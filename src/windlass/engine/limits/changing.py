@@ -1,0 +1,57 @@
+"""Changing what keys allow, while everything runs."""
+
+from windlass.engine.engine import Engine
+from windlass.model.errors import BadRequest, NotFound
+from windlass.model.limits import KEY_CHARS_MAX, LimitRule, LimitUse, limit_id
+from windlass.model.rows import Row
+from windlass.ports.store import Cond
+
+_BATCH = 500
+_RULES_MAX = 1_000
+"""Of one tenant: each is held against every key that is asked for."""
+
+
+async def set_rule(engine: Engine, rule: LimitRule, *along: Row) -> None:
+    """Make or replace a rule; whoever waits for a key it is about is tried under it."""
+    check_pattern(rule.pattern)
+    if rule.max is None and rule.rate is None:
+        raise BadRequest("the rule says nothing; give max, rate or both")
+    known = await engine.store.count(LimitRule, [Cond("pattern", "!=", rule.pattern)])
+    if known >= _RULES_MAX:
+        raise BadRequest(f"there are {known} rules already; remove some, or use patterns")
+    await engine.write(rule, *along)
+    await _applied(engine, rule)
+
+
+async def remove_rule(engine: Engine, pattern: str, *along: Row) -> None:
+    """Let definitions say again what keys allow."""
+    check_pattern(pattern)
+    key = limit_id(engine.home, pattern)
+    async with engine.store.session() as session:
+        found = await session.rows(LimitRule, [key])
+    if not found:
+        raise NotFound(f'there is no rule on "{pattern}"')
+    await engine.write(*along, removed={LimitRule: {key}})
+    await _applied(engine, found[0])
+
+
+async def _applied(engine: Engine, rule: LimitRule) -> None:
+    """Let everybody go by the rules as they are now."""
+    await engine.system.refresh_limits()
+    after = ""
+    while True:
+        where = [Cond("parked", ">", 0), Cond("id", ">", after)]
+        uses = await engine.store.page(LimitUse, where, limit=_BATCH)
+        waited_for = [use.id for use in uses if rule.covers(use.key)]
+        engine.advance.look_at_limits(waited_for, probe=True)
+        if len(uses) < _BATCH:
+            return
+        after = uses[-1].id
+
+
+def check_pattern(pattern: str) -> str:
+    if not pattern or len(pattern) > KEY_CHARS_MAX or "\0" in pattern:
+        raise BadRequest(f"a key has 1 to {KEY_CHARS_MAX} characters")
+    if "*" in pattern[:-1]:
+        raise BadRequest(f'"{pattern}": a * stands at the end, for keys that begin so')
+    return pattern

@@ -1,0 +1,177 @@
+"""The gate of one pass: what its claims reserve, what its ends give back, who is woken.
+
+Theory of operation. A place of each of a task's limits is reserved in the commit that hands its
+attempt out, under the attempt's id, and settled in the commit that ends that attempt. An attempt
+ends exactly once, whoever ends it and however often it is tried: so nothing is given back twice,
+and what a crash leaves behind comes back when the lease runs out. The rows of all keys of a pass
+are held in one go and in key order, so that two processes count exactly and never wait for each
+other crosswise.
+
+A task that finds no room is *parked*: it leaves its queue, where it would stand before others, and
+waits at the first of its limits that is used up. Whoever gives back wakes as many as there is room
+for, in the same commit; a rate or a pause is woken by its time. Nothing is polled.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+import msgspec
+
+from windlass.engine.limits.bucket import Bucket
+from windlass.engine.limits.rules import Rules
+from windlass.model.limits import (
+    LimitUse,
+    limit_id,
+    read_held,
+    service_key,
+    write_held,
+)
+from windlass.model.queues import service_of, tenant_of
+from windlass.model.rows import Attempt, Json, Task
+from windlass.ports.store import Session
+
+LOOK_MS = 5_000
+"""A woken task may have nobody to execute it; after so long the next one is woken as well."""
+WAKES_MAX = 256
+
+
+class Ended(msgspec.Struct):
+    """What a pass has ended that concerns limits."""
+
+    settled: list[Attempt] = []
+    """Attempts that have ended and held something."""
+    pushed_back: list[tuple[Attempt, int]] = []
+    """Attempts whose service wants to be left alone, and for how long."""
+
+    def __bool__(self) -> bool:
+        return bool(self.settled or self.pushed_back)
+
+
+class Gate:
+    """The keys a pass has in hand, as they stand in the middle of it."""
+
+    def __init__(self, rules: Rules, now: int) -> None:
+        self._rules = rules
+        self._now = now
+        self._buckets: dict[str, Bucket] = {}
+        self._reserved: dict[str, Sequence[str]] = {}
+        """By task: the keys of which it has a place."""
+        self._moved: set[str] = set()
+        """Keys of which something was handed out."""
+
+    async def hold(
+        self, session: Session, ended: Ended, tasks: Iterable[Task], due: Iterable[str]
+    ) -> None:
+        """Take every key that matters to this pass, and count what has ended."""
+        settled = [key for attempt in ended.settled for key in read_held(attempt.limits)]
+        pauses = pauses_of(ended.pushed_back, self._now)
+        keys = {*due, *settled, *pauses}
+        for task in tasks:
+            keys.update(self._rules.limits_of(task))
+        if not keys:
+            return
+        for use in await session.hold([blank(key) for key in sorted(keys)]):
+            self._buckets[use.id] = Bucket(use, self._now)
+        for key in settled:
+            self._buckets[key].give_back()
+        for key, until in pauses.items():
+            self._buckets[key].pause(until)
+
+    # Waking
+
+    async def to_wake(self, session: Session, probes: Mapping[str, bool]) -> list[Task]:
+        """Whoever waits, as many of each key as there is room for, oldest first."""
+        wants: dict[str, int] = {}
+        left = WAKES_MAX
+        for key, bucket in self._buckets.items():
+            if bucket.parked and left > 0:
+                free = bucket.room or int(probes.get(key, False))
+                if free:
+                    wants[key] = min(free, bucket.parked, left)
+                    left -= wants[key]
+        if not wants:
+            return []
+        found = await session.parked(wants)
+        counts = Counter(task.parked or "" for task in found)
+        for key, want in wants.items():
+            bucket = self._buckets[key]
+            # Who was cancelled while he waited is gone: fewer than asked for is all there are.
+            bucket.parked = bucket.parked - want if counts[key] == want else 0
+        return found
+
+    # Handing out
+
+    def blocked(self, task: Task) -> str | None:
+        """Reserve a task's places; else the limit that has no room, or "" if the pass does not have
+        all of its keys in hand and the next one is to try."""
+        asks = self._rules.limits_of(task)
+        if not asks:
+            return None
+        buckets = [self._buckets.get(key) for key in asks]
+        if None in buckets:
+            return ""
+        held = cast("list[Bucket]", buckets)
+        for bucket, limit in zip(held, asks.values(), strict=True):
+            bucket.allow(limit)
+            if not bucket.room:
+                return bucket.stored.id
+        for bucket in held:
+            bucket.take()
+        self._moved.update(asks)
+        self._reserved[task.id] = tuple(asks)
+        return None
+
+    def held(self, task: Task) -> Json:
+        """What is reserved for a task's attempt."""
+        return write_held(self._reserved.get(task.id, ()))
+
+    def not_claimed(self, task: Task) -> None:
+        """Nobody got the task after all: nothing is taken."""
+        for key in self._reserved.pop(task.id, ()):
+            self._buckets[key].give_back()
+
+    def parked(self, key: str) -> None:
+        """One more waits for a key."""
+        self._buckets[key].parked += 1
+        self._buckets[key].used_at = self._now
+
+    # Ending
+
+    def look_soon(self) -> None:
+        """This pass wakes nobody: the next one is to."""
+        self._moved.update(self._buckets)
+
+    def changed(self) -> dict[str, LimitUse]:
+        """The rows to save, each with when to look at it again."""
+        rows = {key: bucket.row(self._wake_at(bucket)) for key, bucket in self._buckets.items()}
+        return {key: row for key, row in rows.items() if row != self._buckets[key].stored}
+
+    def _wake_at(self, bucket: Bucket) -> int | None:
+        if not bucket.parked:
+            return None
+        if not bucket.room:
+            return bucket.next_at()
+        if bucket.stored.id in self._moved:
+            return self._now
+        # There is room, and who was woken did not take it, for want of a worker.
+        bucket.forfeit(self._now)
+        return self._now + LOOK_MS
+
+
+def blank(key: str) -> LimitUse:
+    tenant, _, name = key.partition(" ")
+    return LimitUse(id=key, tenant=tenant, key=name)
+
+
+def pauses_of(pushed_back: Sequence[tuple[Attempt, int]], now: int) -> dict[str, int]:
+    """Until when which keys are left alone: those an attempt held, else its service's."""
+    pauses: dict[str, int] = {}
+    for attempt, ms in pushed_back:
+        keys = read_held(attempt.limits)
+        if not keys:
+            key = service_key(service_of(attempt.queue))
+            keys = [limit_id(tenant_of(attempt.queue), key)]
+        for key in keys:
+            pauses[key] = max(pauses.get(key, 0), now + ms)
+    return pauses

@@ -1,0 +1,131 @@
+"""Rules on limits, as this process knows them: what an operator said of keys at runtime.
+
+Rules are few and read at every claim of something limited, so they are kept in memory; a change is
+heard of by a notice, and at the look at everything. A rule on `service:NAME` or on `tenant` is for
+tasks that ask for no limit themselves, and so is a service that has pushed back.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import msgspec
+
+from windlass.model.graph import Kind
+from windlass.model.limits import (
+    TENANT_KEY,
+    Limit,
+    LimitRule,
+    LimitUse,
+    limit_id,
+    read_limits,
+    service_key,
+)
+from windlass.model.queues import service_of, tenant_of
+from windlass.model.rows import Json, Task
+from windlass.model.states import TaskState
+
+RULES_MAX = 10_000
+_KNOWN_MAX = 10_000
+
+
+class Rules:
+    """The rules of all tenants, and the services that want to be left alone."""
+
+    def __init__(self) -> None:
+        self._exact: dict[str, LimitRule] = {}
+        self._patterns: dict[str, list[LimitRule]] = {}
+        """By tenant, the most specific first."""
+        self._on_services = False
+        self._on_tenants = False
+        self._paused: dict[str, int] = {}
+        """Ids of keys of services nobody may call, and until when."""
+        self._known: dict[tuple[str, Json], dict[str, Limit]] = {}
+        """What was found for tasks alike, until something changes."""
+
+    def replace(self, rules: Iterable[LimitRule]) -> None:
+        """These are all the rules there are."""
+        self._known.clear()
+        patterns: defaultdict[str, list[LimitRule]] = defaultdict(list)
+        self._exact = {}
+        self._on_services = self._on_tenants = False
+        for rule in rules:
+            if rule.pattern.endswith("*"):
+                patterns[rule.tenant].append(rule)
+            else:
+                self._exact[rule.id] = rule
+            self._on_services |= overlap(rule.pattern, service_key(""))
+            self._on_tenants |= rule.covers(TENANT_KEY)
+        for some in patterns.values():
+            some.sort(key=lambda rule: len(rule.pattern), reverse=True)
+        self._patterns = dict(patterns)
+
+    def paused(self, uses: Iterable[LimitUse], now: int) -> None:
+        """Take note of services that want to be left alone."""
+        before = len(self._paused)
+        for use in uses:
+            if use.paused_until > now and use.key.startswith(service_key("")):
+                self._paused[use.id] = use.paused_until
+        for key in [key for key, until in self._paused.items() if until <= now]:
+            del self._paused[key]
+        if before or self._paused:
+            self._known.clear()
+
+    @property
+    def implied(self) -> bool:
+        """Whether tasks that ask for no limit may be under one."""
+        return self._on_services or self._on_tenants or bool(self._paused)
+
+    def rule(self, tenant: str, key: str) -> LimitRule | None:
+        """The most specific rule on a key."""
+        exact = self._exact.get(limit_id(tenant, key))
+        if exact is not None:
+            return exact
+        return next((r for r in self._patterns.get(tenant, ()) if r.covers(key)), None)
+
+    def allowed(self, tenant: str, limit: Limit) -> Limit:
+        """A limit as it stands, with what a rule says of its key."""
+        rule = self.rule(tenant, limit.key)
+        if rule is None:
+            return limit
+        changes: dict[str, int | None] = {}
+        if rule.max is not None:
+            changes["max"] = rule.max
+        if rule.rate is not None:
+            changes.update(rate=rule.rate, per_ms=rule.per_ms, burst=rule.burst)
+        return msgspec.structs.replace(limit, **changes)
+
+    def limits_of(self, task: Task) -> dict[str, Limit]:
+        """What handing a task out takes, by id: its own limits, and those it is under by a rule."""
+        if not task.limits and not self.implied:
+            return {}
+        if task.kind != Kind.CALL or task.state is TaskState.VERIFYING:
+            return {}  # planning and verdicts have no other way to wait than their queues
+        key = (task.queue or "", task.limits)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _KNOWN_MAX:
+                self._known.clear()
+            known = self._known[key] = self._limits_of(*key)
+        return known
+
+    def _limits_of(self, queue: str, limits: Json) -> dict[str, Limit]:
+        tenant = tenant_of(queue)
+        own = [self.allowed(tenant, limit) for limit in read_limits(limits)]
+        found = {limit_id(tenant, limit.key): limit for limit in own}
+        if self._on_services or self._paused:
+            key = service_key(service_of(queue))
+            limit_of = limit_id(tenant, key)
+            if self.rule(tenant, key) is not None or limit_of in self._paused:
+                found.setdefault(limit_of, self.allowed(tenant, Limit(key)))
+        if self._on_tenants and self.rule(tenant, TENANT_KEY) is not None:
+            key = limit_id(tenant, TENANT_KEY)
+            found.setdefault(key, self.allowed(tenant, Limit(TENANT_KEY)))
+        return found
+
+
+def overlap(pattern: str, start: str) -> bool:
+    """Whether a pattern may cover a key that begins so."""
+    if pattern.endswith("*"):
+        stem = pattern[:-1]
+        return stem.startswith(start) or start.startswith(stem)
+    return pattern.startswith(start)

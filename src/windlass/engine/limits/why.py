@@ -1,0 +1,43 @@
+"""Why a task waits for a limit, in a line."""
+
+from windlass.engine.engine import Engine
+from windlass.engine.limits.bucket import Bucket
+from windlass.engine.limits.gate import blank
+from windlass.model.limits import LimitUse
+from windlass.model.rows import Task
+from windlass.ports.store import Cond
+
+
+async def limit_line(engine: Engine, task: Task) -> str:
+    """What is used up, and how many come first or when the next may go."""
+    assert task.parked is not None
+    async with engine.store.session() as session:
+        found = await session.rows(LimitUse, [task.parked])
+    use = found[0] if found else blank(task.parked)
+    now = engine.store.now()
+    before = await ahead(engine, task)
+    line = f"{before} ahead of you"
+    if use.paused_until > now:
+        wait = (use.paused_until - now) / 1000
+        return f"{use.key} has pushed back: next in {wait:.1f} s, {line}"
+    if not Bucket(use, now).places:
+        return f"limit {use.key}: {use.in_use} of {use.max} in use, {line}"
+    at = Bucket(use, now).next_at()
+    if at is not None and at > now:
+        return f"rate {use.key}: next in {(at - now) / 1000:.1f} s, {line}"
+    return f"limit {use.key}: there is room, {line}"
+
+
+async def ahead(engine: Engine, task: Task) -> int:
+    """How many wait for the same and come first."""
+    same = [Cond("parked", "=", task.parked), Cond("priority", "=", task.priority)]
+    earlier = Cond("ready_at", "<", task.ready_at or 0)
+    as_early = [Cond("ready_at", "=", task.ready_at or 0), Cond("id", "<", task.id)]
+    higher = [Cond("parked", "=", task.parked), Cond("priority", ">", task.priority)]
+    # The limit's id carries the tenant, so nobody else's tasks are counted.
+    count = engine.system.store.count
+    return (
+        await count(Task, higher)
+        + await count(Task, [*same, earlier])
+        + await count(Task, [*same, *as_early])
+    )

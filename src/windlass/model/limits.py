@@ -1,0 +1,123 @@
+"""Limits by key: how many attempts may be out at once, and how many may begin in a time.
+
+A definition, or a rule made at runtime, says what a key allows; `LimitUse` is what is taken of it
+just now. Something is reserved when an attempt is handed out and settled in the commit that ends
+that attempt, so what is in use is always the number of live attempts that hold the key.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from windlass.model.rows import Json, Row
+
+KEY_CHARS_MAX = 200
+"""Keys are part of index entries, and of names that people read."""
+PAUSE_MS_MAX = 3_600_000
+"""For how long a service may ask everybody to stay away, at once."""
+
+
+class Limit(msgspec.Struct, frozen=True, array_like=True):
+    """What a key allows. None, and a rate of 0, is no bound."""
+
+    key: str
+    max: int | None = None
+    """Most attempts at once."""
+    rate: int = 0
+    """Attempts that may begin in `per_ms`."""
+    per_ms: int = 1000
+    burst: int = 1
+    """How many may begin at once after a pause: any `per_ms` sees at most `rate + burst`."""
+
+
+class LimitUse(Row, frozen=True, kw_only=True):
+    """What is taken of a key, over all processes; made when it is first used."""
+
+    TABLE = "limits"
+    UPSERT = True
+    FIXED = frozenset({"tenant", "key"})
+    id: str
+    tenant: str
+    key: str
+    max: int | None = None
+    rate: int = 0
+    per_ms: int = 1000
+    burst: int = 1
+    """What the key allowed when it was last asked for."""
+    in_use: int = 0
+    """Live attempts that hold it."""
+    parked: int = 0
+    """Tasks that wait for it, at least: none if it is 0. One that was cancelled is found to be gone
+    when its turn comes."""
+    next_us: int = 0
+    """When the next attempt would begin at an even pace, in microseconds."""
+    recent: Json = ""
+    """Attempts of the last `per_ms`, by slices of it."""
+    paused_until: int = 0
+    """Its service has asked to be left alone until then."""
+    wake_at: int | None = None
+    """When to look again for whoever waits; None while only a release can help."""
+    used_at: int = 0
+
+
+class LimitRule(Row, frozen=True, kw_only=True):
+    """What an operator says of keys, whatever definitions say: of one, or of all that begin so."""
+
+    TABLE = "limit_rules"
+    UPSERT = True
+    FIXED = frozenset({"tenant", "pattern"})
+    id: str
+    tenant: str
+    pattern: str
+    """A key, or its beginning and `*`."""
+    max: int | None = None
+    rate: int | None = None
+    """0 lifts the rate that a definition sets; None leaves it."""
+    per_ms: int = 1000
+    burst: int = 1
+    changed_at: int = 0
+    changed_by: str = ""
+
+    def covers(self, key: str) -> bool:
+        if self.pattern.endswith("*"):
+            return key.startswith(self.pattern[:-1])
+        return key == self.pattern
+
+
+def usual_burst(rate: int) -> int:
+    """How many may begin at once where nobody says: commits hand out many at a time, and one in a
+    hundred more is little beside the rate."""
+    return max(1, rate // 100)
+
+
+def limit_id(tenant: str, key: str) -> str:
+    """A tenant's key. Names of tenants have no spaces, so no two are the same."""
+    return f"{tenant} {key}"
+
+
+def service_key(service: str) -> str:
+    """The key all attempts of a service share, where a rule or a push-back is about them."""
+    return f"service:{service}"
+
+
+TENANT_KEY = "tenant"
+"""The key all attempts of a tenant share, where a rule is about them."""
+
+
+def write_limits(limits: Iterable[Limit]) -> Json:
+    """Limits as a task keeps them; empty if there are none."""
+    listed = list(limits)
+    return msgspec.json.encode(listed).decode() if listed else ""
+
+
+def read_limits(text: Json) -> list[Limit]:
+    return msgspec.json.decode(text, type=list[Limit]) if text else []
+
+
+def write_held(ids: Sequence[str]) -> Json:
+    """What an attempt holds; empty if it holds nothing."""
+    return msgspec.json.encode(ids).decode() if ids else ""
+
+
+def read_held(text: Json) -> list[str]:
+    return msgspec.json.decode(text, type=list[str]) if text else []

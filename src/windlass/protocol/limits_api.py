@@ -1,0 +1,55 @@
+"""Limits by key as the API has them: what is in use, and the rules that operators make."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from windlass.protocol.exchange import Wire
+
+Pattern = Annotated[str, Meta(min_length=1, max_length=200)]
+Count = Annotated[int, Meta(ge=0, le=1_000_000)]
+
+
+class LimitView(Wire, frozen=True, kw_only=True):
+    """One key that is in use, or was a moment ago."""
+
+    key: str
+    max: int | None
+    """Most attempts at once; null where there is no bound."""
+    rate: int
+    """Attempts that may begin in `perS` seconds; 0 where there is no bound."""
+    per_s: float
+    burst: int
+    in_use: int
+    waiting: int
+    """Tasks that wait for it."""
+    paused_until: int | None
+    """Its service has asked to be left alone until then."""
+    next_at: int | None
+    """When somebody who waits is looked at again; null while only the end of another helps."""
+    rule: str
+    """The rule that says what it allows; empty where definitions do."""
+
+
+class LimitRuleBody(Wire, frozen=True, kw_only=True):
+    """What keys allow, whatever definitions say. What is left out stays as they say."""
+
+    pattern: Pattern
+    """A key, or its beginning and `*`; `service:NAME` and `tenant` are for all tasks of those."""
+    max: Count | None = None
+    """0 hands out nothing."""
+    rate: Count | None = None
+    """0 lifts what a definition says."""
+    per_s: Annotated[float, Meta(ge=0.001, le=86_400)] = 1.0
+    burst: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    """A hundredth of the rate, and at least 1, if left out."""
+
+
+class LimitRuleView(Wire, frozen=True, kw_only=True):
+    pattern: str
+    max: int | None
+    rate: int | None
+    per_s: float
+    burst: int
+    changed_at: int
+    changed_by: str

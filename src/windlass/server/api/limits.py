@@ -1,0 +1,119 @@
+"""Limits by key: what is in use, who waits, and the rules operators make at runtime."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.engine.limits.changing import check_pattern, remove_rule, set_rule
+from windlass.engine.limits.rules import Rules
+from windlass.model.limits import LimitRule, LimitUse, limit_id, usual_burst
+from windlass.ports.store import Cond
+from windlass.protocol.api import OkView, Page
+from windlass.protocol.limits_api import LimitRuleBody, LimitRuleView, LimitView
+from windlass.server.audit import line
+from windlass.server.caller import engine_of, who
+from windlass.server.http import read_json, reply
+from windlass.server.paging import fetch_filtered, fetch_page
+from windlass.server.routes import Route
+
+
+async def list_limits(request: Request) -> Response:
+    """Keys in use, by name; `key` asks for one, `prefix` for those that begin so."""
+    engine = engine_of(request)
+    key, prefix = request.query_params.get("key"), request.query_params.get("prefix", "")
+    where = [Cond("id", "=", limit_id(engine.home, check_pattern(key)))] if key else []
+    rows, next_ = await fetch_filtered(
+        request,
+        LimitUse,
+        lambda use: use.key.startswith(prefix),
+        where,
+        descending=False,
+        size=100,
+    )
+    rules = engine.advance.limiting.rules
+    return reply(
+        Page(items=[limit_view(row, rules, engine.store.now()) for row in rows], next=next_)
+    )
+
+
+def limit_view(use: LimitUse, rules: Rules, now: int) -> LimitView:
+    rule = rules.rule(use.tenant, use.key)
+    return LimitView(
+        key=use.key,
+        max=use.max,
+        rate=use.rate,
+        per_s=use.per_ms / 1000,
+        burst=use.burst,
+        in_use=use.in_use,
+        waiting=use.parked,
+        paused_until=use.paused_until if use.paused_until > now else None,
+        next_at=use.wake_at,
+        rule="" if rule is None else rule.pattern,
+    )
+
+
+async def list_rules(request: Request) -> Response:
+    """Rules, by the keys they are about."""
+    rows, next_ = await fetch_page(request, LimitRule, descending=False, size=100)
+    return reply(Page(items=[rule_view(row) for row in rows], next=next_))
+
+
+def rule_view(rule: LimitRule) -> LimitRuleView:
+    return LimitRuleView(
+        pattern=rule.pattern,
+        max=rule.max,
+        rate=rule.rate,
+        per_s=rule.per_ms / 1000,
+        burst=rule.burst,
+        changed_at=rule.changed_at,
+        changed_by=rule.changed_by,
+    )
+
+
+async def put_rule(request: Request) -> Response:
+    """Say what keys allow, whatever definitions say; it counts from now on."""
+    engine = engine_of(request)
+    body = await read_json(request, LimitRuleBody)
+    rule = LimitRule(
+        id=limit_id(engine.home, body.pattern),
+        tenant=engine.home,
+        pattern=body.pattern,
+        max=body.max,
+        rate=body.rate,
+        per_ms=round(body.per_s * 1000),
+        burst=body.burst or usual_burst(body.rate or 0),
+        changed_at=engine.store.now(),
+        changed_by=who(request).name,
+    )
+    noted = line(request, "limit.set", "limit", body.pattern, max=body.max, rate=body.rate)
+    await set_rule(engine, rule, noted)
+    return reply(rule_view(rule))
+
+
+async def delete_rule(request: Request) -> Response:
+    """Remove a rule, named by `pattern`: definitions say again what its keys allow."""
+    pattern = check_pattern(request.query_params.get("pattern", ""))
+    noted = line(request, "limit.remove", "limit", pattern)
+    await remove_rule(engine_of(request), pattern, noted)
+    return reply(OkView())
+
+
+ROUTES = [
+    Route(
+        "GET",
+        "/api/v1/limits",
+        list_limits,
+        gives=Page[LimitView],
+        query=("key", "prefix", "limit", "cursor"),
+    ),
+    Route(
+        "GET",
+        "/api/v1/limit-rules",
+        list_rules,
+        gives=Page[LimitRuleView],
+        query=("limit", "cursor"),
+    ),
+    Route("PUT", "/api/v1/limit-rules", put_rule, "operator", LimitRuleBody, LimitRuleView),
+    Route(
+        "DELETE", "/api/v1/limit-rules", delete_rule, "operator", gives=OkView, query=("pattern",)
+    ),
+]

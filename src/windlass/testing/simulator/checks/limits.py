@@ -1,0 +1,63 @@
+"""Limits by key: what is in use is what live attempts hold, never more than a key allows, and
+whoever waits for one will be looked at again."""
+
+from bisect import bisect_left, bisect_right, insort
+from collections import Counter, defaultdict
+from typing import cast
+
+from windlass.model.limits import LimitUse, read_held
+from windlass.model.rows import Attempt, Task
+from windlass.testing.memory import Commit, MemoryDatabase
+from windlass.testing.simulator.checks.rows import expect
+
+
+class LimitChecks:
+    """Remembers when attempts of each key began, which no row says for long."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._db = database
+        self._began: defaultdict[str, list[int]] = defaultdict(list)
+
+    def check(self, commit: Commit) -> None:
+        touched = False
+        for table, _, old, new in commit.changes:
+            if table is Attempt and old is None and new is not None:
+                self._begins(cast(Attempt, new))
+            touched |= table in (Attempt, LimitUse, Task)
+        if touched:
+            self._in_use()
+
+    def _begins(self, attempt: Attempt) -> None:
+        for key in read_held(attempt.limits):
+            use = self._db.table(LimitUse)[key]
+            times = self._began[key]
+            insort(times, attempt.claimed_at)
+            if use.rate:
+                most = most_in(times, attempt.claimed_at, use.per_ms)
+                bound = use.rate + use.burst
+                expect(most <= bound, f"{most} of {key} began in {use.per_ms} ms, not {bound}")
+
+    def _in_use(self) -> None:
+        held = Counter(
+            key for attempt in self._db.live_attempts for key in read_held(attempt.limits)
+        )
+        uses = self._db.table(LimitUse)
+        for key, count in held.items():
+            expect(key in uses, f"{count} attempts hold {key}, of which nobody knows")
+        for use in uses.values():
+            expect(
+                use.in_use == held[use.id],
+                f"{use.in_use} of {use.id} are in use, {held[use.id]} attempts hold it",
+            )
+            over = use.max is not None and use.in_use > use.max
+            expect(not over, f"{use.in_use} of {use.id} are in use, {use.max} may be")
+            waiting = len(list(self._db.parked(use.id)))
+            expect(waiting <= use.parked, f"{waiting} wait for {use.id}, it counts {use.parked}")
+            freed = use.wake_at is not None or (use.max is not None and use.in_use >= use.max)
+            expect(not waiting or freed, f"{waiting} wait for {use.id} and nothing wakes them")
+
+
+def most_in(times: list[int], at: int, span: int) -> int:
+    """The most of some times in any span that has `at` in it."""
+    first, last = bisect_left(times, at - span), bisect_right(times, at)
+    return max(bisect_right(times, times[n] + span) - n for n in range(first, last))

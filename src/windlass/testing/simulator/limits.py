@@ -1,0 +1,31 @@
+"""Limits in simulated worlds: some calls share a few keys, each with one meaning everywhere."""
+
+import random
+
+from windlass.testing.simulator.flows import Body
+
+_SHARE = 0.5
+_CALLING = ("executor", "parallel", "foreach")
+KEYS: tuple[Body, ...] = (
+    {"key": "one", "max": 1},
+    {"key": "two:$params.p", "max": 2},
+    {"key": "pace", "rate": 4, "per_s": 0.5, "burst": 2},
+    {"key": "both:$params.p", "max": 3, "rate": 10},
+)
+
+
+def add_limits(flow: Body, rng: random.Random) -> None:
+    """Put some calls of a definition under limits, at any depth."""
+    if rng.random() < 0.1:
+        flow["limits"] = [rng.choice(KEYS)]
+    _to_nodes(flow, rng)
+
+
+def _to_nodes(body: Body, rng: random.Random) -> None:
+    for node in body["nodes"].values():
+        if node["kind"] in _CALLING and rng.random() < _SHARE:
+            node["limits"] = rng.sample(KEYS, rng.choice((1, 1, 2)))
+        elif node["kind"] == "subflow":
+            _to_nodes(node["subflow"], rng)
+            if rng.random() < 0.1:
+                node["limits"] = [rng.choice(KEYS)]
