@@ -32,6 +32,11 @@ def call(path: str, sources: list[str]) -> Node:
     )
 
 
+def reads(node: Node, path: str) -> bool:
+    """Whether a node's input has the results of another."""
+    return isinstance(node.input, dict) and path in node.input
+
+
 def some_patch(graph: Graph, rng: random.Random, number: int) -> Patch:
     """Nodes more, nodes less, a node that is replaced, and edges wherever they may go."""
     scopes = ["", *(path for path in graph.starts if path in graph.joins)]
@@ -48,7 +53,12 @@ def some_patch(graph: Graph, rng: random.Random, number: int) -> Patch:
         sources = [each for each in left if rng.random() < 0.4]
         nodes.append(call(path, sources))
         edges += [Edge(source, "default", path) for source in sources]
-        edges += [Edge(path, "default", each) for each in left if rng.random() < 0.2]
+        # Whoever reads what a node hands out waits for it: else it is chance what they read.
+        edges += [
+            Edge(path, "default", each)
+            for each in left
+            if rng.random() < 0.2 or reads(graph.nodes[each], path)
+        ]
     redo = [path for path in left if rng.random() < 0.1]
     return Patch(tuple(nodes), tuple(edges), tuple(drop), tuple(redo), reason=f"patch {number}")
 

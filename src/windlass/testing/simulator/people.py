@@ -80,7 +80,7 @@ class People:
                 source = make_plan_definition(planned)
             elif self._plan.has("verified") and not is_workflow:
                 add_verification(source, verified)
-            if self._plan.has("limited") and not is_workflow:
+            if self._plan.has("limited") and not is_workflow and not is_plan:
                 add_limits(source, limited)
             tenant = self._plan.tenants[number % len(self._plan.tenants)]
             flow = Flow(id=f"f{number}", name=f"flow {number}", created_at=0, tenant=tenant)
