@@ -15,6 +15,7 @@ COMMANDS = {
     "worker": (f"{HOME}.worker:worker", "Run services for a server, or list workers."),
     "flow": (f"{HOME}.flow:flow", "Publish and look at flows."),
     "run": (f"{HOME}.run:run", "Start, follow and steer runs."),
+    "plan": (f"{HOME}.plan:plan", "Start plans for goals, and look at them."),
     "why": (f"{HOME}.run:why", "Say in one line what a run waits for."),
     "inbox": (f"{HOME}.inbox:inbox", "Answer what waits for a person."),
     "pkg": (f"{HOME}.pkg:pkg", "Make, publish and install packages of nodes."),

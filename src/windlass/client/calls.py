@@ -136,6 +136,32 @@ def start(
     return Call("POST", f"{API}/runs", RunInfo, body=encode(body), headers=headers)
 
 
+def start_plan(
+    goal: str,
+    *,
+    plan: object = None,
+    input: object = None,  # noqa: A002  the wire's name
+    planner: str = "",
+    worker: str = "",
+    key: str = "",
+    tags: Mapping[str, str] | None = None,
+    priority: int = 0,
+) -> Call[RunInfo]:
+    """Start a run for a goal: with a plan to begin with, or by asking its planner for one."""
+    given = {
+        "plan": plan,
+        "input": input,
+        "plannerProfile": planner or None,
+        "workerProfile": worker or None,
+        "tags": dict(tags) if tags else None,
+        "priority": priority or None,
+    }
+    body: dict[str, object] = {"dialect": "plan", "goal": goal}
+    body |= {name: value for name, value in given.items() if value is not None}
+    headers = {"Idempotency-Key": key} if key else {}
+    return Call("POST", f"{API}/runs", RunInfo, body=encode(body), headers=headers)
+
+
 def runs(q: str = "", *, limit: int = 50, cursor: str | int = "") -> Call[Page[RunInfo]]:
     """Runs by filter, newest first: `status:failed flow:review-* started:>-2h`."""
     return Call("GET", f"{API}/runs", Page[RunInfo], _listing(limit, cursor, q=q))

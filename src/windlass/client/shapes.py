@@ -72,6 +72,11 @@ class RunInfo(Shape, frozen=True, kw_only=True):
     params: dict[str, Any] | None = None
     shared: dict[str, Any] | None = None
     """Lists of runs leave these out."""
+    output: Any = None
+    """What a plan came to."""
+    dialect: str = ""
+    revision: int = 0
+    """How often its graph was changed while it ran."""
     error: FailureInfo | None = None
     node: str | None = None
     action: str | None = None
