@@ -15,7 +15,7 @@ from windlass.client.durations import seconds
 from windlass.client.shapes import TaskInfo
 from windlass.model.values import is_object
 
-_FIELDS = ("alias", "state", "attempts", "summary", "error")
+_FIELDS = ("node", "state", "attempts", "output", "error")
 _TASKS_MAX = 1_000
 
 

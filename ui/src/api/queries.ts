@@ -12,7 +12,7 @@ import type {
   Package,
   PackageDetail,
   Page,
-  Run,
+  Revision, Run,
   RunEvent,
   Stats,
   Task,
@@ -104,6 +104,16 @@ export const definitionQuery = (run: string) =>
     queryKey: ['definition', run],
     queryFn: ({ signal }) => call<unknown>(`runs/${enc(run)}/definition`, { signal }),
     staleTime: Infinity,
+  })
+
+/** How a run's graph has grown; asked for anew with each revision. */
+export const revisionsQuery = (run: string, revision: number) =>
+  queryOptions({
+    queryKey: ['revisions', run, revision],
+    queryFn: ({ signal }) => call<Page<Revision>>(`runs/${enc(run)}/revisions`, { query: { limit: 500 }, signal }),
+    staleTime: Infinity,
+    placeholderData: keepPreviousData,
+    enabled: revision > 0,
   })
 
 export const flowsQuery = (q: string) =>

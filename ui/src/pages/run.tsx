@@ -4,9 +4,10 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useMemo } from 'react'
 
 import { isUnknown } from '@/api/client'
-import { definitionQuery, outlineQuery, runQuery } from '@/api/queries'
+import { definitionQuery, outlineQuery, revisionsQuery, runQuery } from '@/api/queries'
 import { failureOf, hasEnded, isWorkflowRun, outcomeOf, type Run } from '@/api/types'
 import { graphOf } from '@/graph/definition'
+import { grown } from '@/graph/grown'
 import { Names } from '@/graph/names'
 import { withPlaces } from '@/graph/workflow'
 import { stateWord, useT, whyText } from '@/i18n'
@@ -58,9 +59,10 @@ function Loaded({ run }: { run: Run }) {
   const model = useModel(run.id)
   const definition = useQuery(definitionQuery(run.id))
   const { data: outline } = useQuery({ ...outlineQuery(run.id), enabled: false })
+  const { data: revisions } = useQuery(revisionsQuery(run.id, run.revision))
   const graph = useMemo(
-    () => withPlaces(graphOf(definition.data), outline?.places ?? []),
-    [definition.data, outline?.places],
+    () => grown(withPlaces(graphOf(definition.data), outline?.places ?? []), revisions?.items ?? [], run.dialect),
+    [definition.data, outline?.places, revisions?.items, run.dialect],
   )
   const names = useMemo(() => new Names(graph), [graph])
   const narrow = innerWidth < 768

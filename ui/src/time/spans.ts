@@ -19,7 +19,7 @@ export interface TimeSpan {
 export type LaneBy = 'node' | 'worker' | 'kind'
 
 const WAITS = new Set(['approval', 'timer', 'wait'])
-const CONTAINERS = new Set(['foreach', 'parallel', 'subflow'])
+const CONTAINERS = new Set(['foreach', 'parallel', 'plan', 'subflow'])
 
 /** Spans of tasks that have ended, which never change: a large run is not worked out anew every time. */
 export type SpanCache = WeakMap<TaskLite, TimeSpan[]>
