@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser import flows
 from tests.browser.conftest import Site
-from tests.browser.hand import HandWorker
+from tests.hand import HandWorker
 
 pytestmark = pytest.mark.browser
 
@@ -42,7 +42,7 @@ def test_attempts_are_counted_as_numbers_and_old_errors_are_not_a_reason(
     site: Site, page: Page
 ) -> None:
     site.push("eleven", flows.retried("eleven", 20))
-    hand = HandWorker(site, "eleven")
+    hand = HandWorker(site.http, "eleven")
     run_id = site.start("eleven", {"x": 1})
     for number in range(10):
         hand.fail(hand.take(), f"stumbled over {number}")
@@ -72,7 +72,7 @@ def test_why_counts_and_logs_arrive_while_an_attempt_runs(site: Site, page: Page
     why = page.locator("[data-why]")
     expect(why).to_contain_text(re.compile("is queued for [01] s"))
     expect(why).to_contain_text(re.compile("is queued for [2-4] s"))
-    hand = HandWorker(site, "talks")
+    hand = HandWorker(site.http, "talks")
     attempt = hand.take()
     expect(why).to_contain_text("runs on hand-talks")
     hand.say(attempt, "first words\n")

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tests.hand import HandWorker
 from tests.integration.conftest import Served
-from tests.integration.hands import Hand
 
 
 def start(served: Served, **body: Any) -> str:
@@ -32,15 +32,15 @@ def test_a_plan_that_is_given_runs_with_what_is_built_in(served: Served) -> None
 
 
 def test_a_goal_is_planned_worked_on_judged_and_planned_anew(served: Served) -> None:
-    planner, worker = Hand(served.http, "p1", "planner.one"), Hand(served.http, "w1", "worker.one")
-    judge = Hand(served.http, "j1", "judge.one")
+    planner, worker = HandWorker(served.http, "planner.one"), HandWorker(served.http, "worker.one")
+    judge = HandWorker(served.http, "judge.one")
     run_id = start(served, goal="write it", plannerProfile="planner.one", input={"words": 5})
     why = served.http.get(f"/api/v1/runs/{run_id}/why").json()["line"]
     asked = planner.take()
     assert asked["role"] == "plan"
     assert asked["input"]["run"]["input"] == {"words": 5}
     assert "planner" in why
-    planner.say(asked, {"tasks": [{"alias": "x"}]})
+    planner.finish(asked, {"tasks": [{"alias": "x"}]})
     again = planner.take()
     assert "tasks[0].goal" in again["input"]["feedback"][0]["summary"]
     policy = {"verifier_profile": "judge.one", "on_reject": "replan"}
@@ -50,21 +50,25 @@ def test_a_goal_is_planned_worked_on_judged_and_planned_anew(served: Served) -> 
         "worker_profile": "worker.one",
         "verification_policy": policy,
     }
-    planner.say(again, {"summary": "one draft", "tasks": [draft]})
-    worker.say(worker.take(), {"status": "completed", "summary": "a draft", "structured_output": 1})
-    judge.say(judge.take(), {"verdict": "rejected", "summary": "the wrong subject"})
+    planner.finish(again, {"summary": "one draft", "tasks": [draft]})
+    worker.finish(
+        worker.take(), {"status": "completed", "summary": "a draft", "structured_output": 1}
+    )
+    judge.finish(judge.take(), {"verdict": "rejected", "summary": "the wrong subject"})
     replan = planner.take()
     assert (replan["input"]["reason"], replan["input"]["hint"]) == ("rejected", "the wrong subject")
     new = {"alias": "second", "goal": "write of something else", "worker_profile": "worker.one"}
-    planner.say(replan, {"tasks": [new]})
+    planner.finish(replan, {"tasks": [new]})
     ask = {"question": "Of what?", "options": [{"id": "own", "kind": "freeform"}]}
-    worker.say(worker.take(), {"status": "waiting", "checkpoint": ask})
+    worker.finish(worker.take(), {"status": "waiting", "checkpoint": ask})
     [open_] = served.http.get("/api/v1/checkpoints", params={"run": run_id}).json()["items"]
     resolve = f"/api/v1/checkpoints/{open_['id']}/resolve"
     assert served.http.post(resolve, json={"answer": "of ships"}).status_code == 200
     told = worker.take()
     assert told["input"]["answers"][0]["freeform_input"] == "of ships"
-    worker.say(told, {"status": "completed", "summary": "done", "structured_output": {"text": "…"}})
+    worker.finish(
+        told, {"status": "completed", "summary": "done", "structured_output": {"text": "…"}}
+    )
     run = served.wait(run_id)
     assert run["state"] == "succeeded", run
     assert run["output"] == {"second": {"text": "…"}}
@@ -94,18 +98,18 @@ def test_what_cannot_be_planned_is_refused_and_starts_nothing(served: Served) ->
 
 
 def test_a_failed_plan_is_retried_where_it_failed(served: Served) -> None:
-    worker = Hand(served.http, "w2", "worker.two")
+    worker = HandWorker(served.http, "worker.two")
     tasks = [
         {"alias": "a", "goal": "a", "worker_profile": "worker.two"},
         {"alias": "b", "goal": "b", "worker_profile": "worker.two", "depends_on": ["a"]},
     ]
     run_id = start(served, goal="two", plan={"tasks": tasks})
-    worker.say(worker.take(), {"status": "failed", "summary": "no", "failure_class": "tired"})
+    worker.finish(worker.take(), {"status": "failed", "summary": "no", "failure_class": "tired"})
     assert served.wait(run_id)["state"] == "failed"
     assert served.http.post(f"/api/v1/runs/{run_id}/retry", json={}).status_code == 202
-    worker.say(worker.take(), {"fine": 1})
+    worker.finish(worker.take(), {"fine": 1})
     brief = worker.take()
     assert brief["input"]["predecessors"][0]["structured_output"] == {"fine": 1}
-    worker.say(brief, 2)
+    worker.finish(brief, 2)
     run = served.wait(run_id)
     assert (run["state"], run["output"]) == ("succeeded", {"b": 2})

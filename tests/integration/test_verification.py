@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tests.hand import HandWorker
 from tests.integration.conftest import Served
-from tests.integration.hands import Hand
 
 
 def definition(service: str, policy: dict[str, Any], **call: Any) -> dict[str, Any]:
@@ -25,21 +25,21 @@ def definition(service: str, policy: dict[str, Any], **call: Any) -> dict[str, A
 def test_a_worker_judges_what_another_made(served: Served) -> None:
     policy = {"verifier_profile": "judge-1", "on_reject": "retry"}
     served.push("judged", definition("judged-make", policy, max_retries=2))
-    maker, judge = Hand(served.http, "maker", "judged-make"), Hand(served.http, "judge", "judge-1")
+    maker, judge = HandWorker(served.http, "judged-make"), HandWorker(served.http, "judge-1")
     run_id = served.start("judged")
-    maker.say(maker.take(), {"text": "short"})
+    maker.finish(maker.take(), {"text": "short"})
     brief = judge.take()
     assert brief["role"] == "verify"
     assert brief["input"]["result"]["structured_output"] == {"text": "short"}
     why = served.http.get(f"/api/v1/runs/{run_id}/why").json()
-    assert "is verified by judge" in why["line"]
-    judge.say(brief, {"verdict": "rejected", "summary": "say more"})
+    assert "is verified by hand-judge-1" in why["line"]
+    judge.finish(brief, {"verdict": "rejected", "summary": "say more"})
     again = maker.take()
     assert (again["role"], again["number"]) == ("work", 3)
     assert [told["summary"] for told in again["feedback"]] == ["say more"]
-    maker.say(again, {"text": "long enough"})
+    maker.finish(again, {"text": "long enough"})
     assert served.http.get(f"/api/v1/runs/{run_id}").json()["state"] == "running"
-    judge.say(judge.take(), {"verdict": "accepted"})
+    judge.finish(judge.take(), {"verdict": "accepted"})
     assert served.wait(run_id)["state"] == "succeeded"
     attempts = served.http.get(f"/api/v1/runs/{run_id}/attempts").json()["items"]
     assert [row["role"] for row in attempts] == ["work", "verify", "work", "verify"]
@@ -49,11 +49,11 @@ def test_a_worker_judges_what_another_made(served: Served) -> None:
 def test_what_is_built_in_judges_by_rules(served: Served) -> None:
     policy = {"mode": "builtin_basic", "require_structured_output": True}
     served.push("basic", definition("basic-make", policy))
-    maker = Hand(served.http, "basic-maker", "basic-make")
+    maker = HandWorker(served.http, "basic-make")
 
     def ended(output: Any) -> dict[str, object]:
         run_id = served.start("basic")
-        maker.say(maker.take(), output)
+        maker.finish(maker.take(), output)
         return served.wait(run_id)
 
     assert ended({"n": 1})["state"] == "succeeded"
@@ -65,11 +65,11 @@ def test_what_is_built_in_judges_by_rules(served: Served) -> None:
 def test_a_person_is_asked_and_decides(served: Served) -> None:
     policy = {"verifier_profile": "judge-2", "on_reject": "ask"}
     served.push("asked", definition("asked-make", policy))
-    maker = Hand(served.http, "asked-maker", "asked-make")
-    judge = Hand(served.http, "asked-judge", "judge-2")
+    maker = HandWorker(served.http, "asked-make")
+    judge = HandWorker(served.http, "judge-2")
     run_id = served.start("asked")
-    maker.say(maker.take(), {"total": 41})
-    judge.say(judge.take(), {"verdict": "rejected", "summary": "it should be 42"})
+    maker.finish(maker.take(), {"total": 41})
+    judge.finish(judge.take(), {"verdict": "rejected", "summary": "it should be 42"})
     [asked] = served.http.get("/api/v1/checkpoints", params={"run": run_id}).json()["items"]
     assert asked["show"] == {"total": 41}
     assert [option["id"] for option in asked["options"]] == ["accept", "retry", "fail"]

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from tests.browser.conftest import Site
+import httpx
 
 
 class HandWorker:
     """Registered for one service; takes, logs and ends attempts when told to."""
 
-    def __init__(self, site: Site, service: str) -> None:
-        self._http = site.http
+    def __init__(self, http: httpx.Client, service: str) -> None:
+        self._http = http
         self._service = service
         self._at = f"/api/v1/workers/hand-{service}"
         body = {"id": f"hand-{service}", "transport": "pull", "services": [service], "capacity": 4}
@@ -43,7 +43,8 @@ class HandWorker:
         )
 
     def finish(self, attempt: dict[str, Any], output: object) -> None:
-        self._exchange(results=[{**named(attempt), "output": output}])
+        [told] = self._exchange(results=[{**named(attempt), "output": output}])["results"]
+        assert told["status"] == "accepted", told
 
 
 def named(attempt: dict[str, Any]) -> dict[str, Any]:
