@@ -5,6 +5,7 @@ worker. What a tenant other than `default` queues has its name behind the transp
 `<transport>+<tenant>:<service>`, `link+<tenant>@<worker>:<service>`.
 """
 
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 from windlass.model.tenants import DEFAULT
@@ -24,6 +25,7 @@ def tenant_queue(queue: str, tenant: str) -> str:
     return f"{transport}+{tenant}{at}{worker}:{service}"
 
 
+@lru_cache(maxsize=65_536)
 def tenant_of(queue: str) -> str:
     """Whose tasks a queue holds."""
     return queue.partition(":")[0].partition("@")[0].partition("+")[2] or DEFAULT

@@ -14,6 +14,8 @@ from windlass.model.limits import Limit, LimitUse
 
 NO_BOUND = 1_000_000_000
 _SLICES = 100
+_LATE_MS_MAX = 500
+"""What was not handed out for longer is not made up for: nobody was there to take it."""
 
 
 class Bucket:
@@ -33,7 +35,7 @@ class Bucket:
         self._step_us = interval_us(use.rate, use.per_ms)
         self._recent = Recent(use.recent, use.per_ms)
         waits = use.parked and use.wake_at is not None
-        self._late_ms = max(0, now - use.next_us // 1000) if waits else 0
+        self._late_ms = min(max(0, now - use.next_us // 1000), _LATE_MS_MAX) if waits else 0
         """For how long somebody who waits for time to pass has been due, and no commit came."""
 
     def allow(self, limit: Limit) -> None:
@@ -84,12 +86,7 @@ class Bucket:
     def pause(self, until: int) -> None:
         """Its service wants to be left alone."""
         self.paused_until = max(self.paused_until, until)
-        self.forfeit(until)
-
-    def forfeit(self, until: int) -> None:
-        """What was allowed until then was not to be had, or nobody wanted it: it is not made up
-        for."""
-        self._next_us = max(self._next_us, until * 1000)
+        self._next_us = max(self._next_us, until * 1000)  # nothing is made up for
 
     def next_at(self) -> int | None:
         """When an attempt may be handed out again; None if only the end of another can help."""
@@ -120,7 +117,7 @@ class Bucket:
         )
 
     def _pace_us(self) -> int:
-        return max(self._next_us, (self.now - min(self._late_ms, self._per_ms)) * 1000)
+        return max(self._next_us, (self.now - self._late_ms) * 1000)
 
 
 def interval_us(rate: int, per_ms: int) -> int:

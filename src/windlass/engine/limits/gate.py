@@ -152,11 +152,9 @@ class Gate:
             return None
         if not bucket.room:
             return bucket.next_at()
-        if bucket.stored.id in self._moved:
-            return self._now
-        # There is room, and who was woken did not take it, for want of a worker.
-        bucket.forfeit(self._now)
-        return self._now + LOOK_MS
+        # There is room, and who was woken did not take it: for want of a worker, unless somebody
+        # else has just shown that there are some.
+        return self._now if bucket.stored.id in self._moved else self._now + LOOK_MS
 
 
 def blank(key: str) -> LimitUse:
