@@ -48,8 +48,8 @@ class Shared(msgspec.Struct):
     demands: Demands
     workspace: Workspace
     batch_max: int
-    charge: Callable[[str, int], None]
-    """Told what deciding a job of a run costs."""
+    charge: Callable[[Job | StartJob, int], None]
+    """Told what deciding a job costs."""
     claim_failures: Counter[str] = msgspec.field(default_factory=Counter[str])
     """Tasks whose claim went wrong in a way nobody foresaw, and how often in a row."""
 
@@ -170,7 +170,7 @@ class Pass:
             job.outcome = Conflict(str(error))
             return None
         except TooMuchWork as error:
-            self.shared.charge(job.run_id, view.steps)
+            self.shared.charge(job, view.steps)
             view.steps = view.written = 0
             if isinstance(job, Job) and not isinstance(job.event, BreakRun):
                 job.break_run(error)
@@ -187,7 +187,7 @@ class Pass:
                 raise
             log.exception("a task of run %s cannot be claimed", job.run_id)
             return self._claim_failed(job, error)
-        self.shared.charge(job.run_id, cost_of(decision, view))
+        self.shared.charge(job, cost_of(decision, view))
         view.steps = view.written = 0
         if view.heavy:
             self.shared.workspace.decided(view)
