@@ -16,7 +16,7 @@ from collections import Counter, deque
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
 
-from windlass.engine.jobs import AnyJob, Job, WriteJob
+from windlass.engine.jobs import AnyJob, Job, StartJob, WriteJob
 from windlass.engine.workspace import RunView
 from windlass.kernel.events import (
     AttemptFailed,
@@ -31,7 +31,7 @@ from windlass.model.rows import Task
 _IN_TURN = (AttemptFailed, AttemptStarted, AttemptSucceeded, LeaseExpired, TimerFired)
 """What a run's own doing brings."""
 
-_JOB = 400
+_JOB = 300
 _TASK = 100
 _BYTES = 64
 """How many bytes of long values cost as much as one step: they are written several times."""
@@ -39,7 +39,7 @@ _SMALL = 2_000
 _ONE_IN = 8
 
 _WINDOW_MS = 5_000
-_COSTLY = 50_000
+_COSTLY = 40_000
 """From what it cost in this window and the one before on a run is costly."""
 _EACH = 48
 """How many jobs of one run may wait before it has a line of its own."""
@@ -53,7 +53,7 @@ _OWED_MAX = 500_000
 _LARGE = 10_000
 _LARGE_RESTS = 8
 """How many times as long as a large job there is no other."""
-_PASS = 120_000
+_PASS = 90_000
 """What a pass takes of costly runs while nobody else is about."""
 
 
@@ -71,8 +71,9 @@ class Costs:
         self.costly: set[str] = set()
         self._now: dict[str, int] = {}
         self._before: dict[str, int] = {}
-        self._large: dict[str, int] = {}
-        """The last large job of a run that had one."""
+        self._large: dict[tuple[str, type[object]], int] = {}
+        """By run and kind of event, what the last large one cost: a fan-out's slices are large, and
+        its results are not."""
         self._until = 0
         self._skipped = 0
 
@@ -82,21 +83,21 @@ class Costs:
             recent = now < self._until + _WINDOW_MS
             self._before = self._now if recent else {}
             self._now = {}
-            self._large = {run: cost for run, cost in self._large.items() if run in self._before}
+            self._large = {key: cost for key, cost in self._large.items() if key[0] in self._before}
             self.costly = {run for run, cost in self._before.items() if cost >= _COSTLY}
             self._until = now + _WINDOW_MS
 
-    def add(self, run_id: str, cost: int) -> bool:
+    def add(self, run_id: str, kind: type[object], cost: int) -> bool:
         """Add a cost; tells whether the run is costly with it. Of small ones one in a few is
         counted, for all of them: every job of every run comes here."""
+        if cost >= _LARGE:
+            self._large[run_id, kind] = cost
         if cost < _SMALL:
             self._skipped += 1
             if self._skipped < _ONE_IN:
                 return run_id in self.costly
             self._skipped = 0
             cost *= _ONE_IN
-        elif cost >= _LARGE:
-            self._large[run_id] = cost
         total = self._now[run_id] = self._now.get(run_id, 0) + cost
         if total + self._before.get(run_id, 0) >= _COSTLY:
             self.costly.add(run_id)
@@ -105,9 +106,9 @@ class Costs:
     def of(self, run_id: str) -> int:
         return self._now.get(run_id, 0) + self._before.get(run_id, 0)
 
-    def expected(self, run_id: str) -> int:
-        """What the next job of a costly run may cost."""
-        return self._large.get(run_id, _JOB)
+    def expected(self, run_id: str, kind: type[object]) -> int:
+        """What an event of a costly run may cost."""
+        return self._large.get((run_id, kind), _JOB)
 
 
 class JobQueue:
@@ -132,9 +133,9 @@ class JobQueue:
         line = self._lines.get(_run_of(job)) if self._lines else None
         (self._jobs if line is None else line).append(job)
 
-    def charge(self, run_id: str, cost: int) -> None:
-        """A job of a run was decided, at such a cost."""
-        if self._costs.add(run_id, cost):
+    def charge(self, job: Job | StartJob, cost: int) -> None:
+        """A job was decided, at such a cost for its run."""
+        if self._costs.add(job.run_id, type(job.event), cost):
             self._credit = max(-_OWED_MAX, self._credit - cost)
         if cost >= _LARGE:
             self._large_at = max(self._large_at, self._credit_at) + cost * _LARGE_RESTS // 1000
@@ -192,7 +193,8 @@ class JobQueue:
 
     def _next_cost(self, run_id: str) -> int:
         """What the next job of a line may cost."""
-        return max(self._costs.expected(run_id), _result_cost(self._lines[run_id][0]))
+        job = self._lines[run_id][0]
+        return max(self._costs.expected(run_id, type(job.event)), _result_cost(job))
 
     def _take_costly(self, count_max: int, now: int) -> list[AnyJob]:
         """Jobs of the runs that have cost least, one after the other, up to a cost."""

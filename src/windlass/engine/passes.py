@@ -51,8 +51,8 @@ class Shared(msgspec.Struct):
     demands: Demands
     workspace: Workspace
     batch_max: int
-    charge: Callable[[str, int], None]
-    """Told what deciding a job of a run costs."""
+    charge: Callable[[Job | StartJob, int], None]
+    """Told what deciding a job costs."""
     limiting: LimitState
     """What is known of limits by key."""
     claim_failures: Counter[str] = msgspec.field(default_factory=Counter[str])
@@ -180,7 +180,7 @@ class Pass:
             job.outcome = Conflict(str(error))
             return None
         except TooMuchWork as error:
-            self.shared.charge(job.run_id, view.steps)
+            self.shared.charge(job, view.steps)
             view.steps = view.written = 0
             if isinstance(job, Job) and not isinstance(job.event, BreakRun):
                 job.break_run(error)
@@ -197,7 +197,7 @@ class Pass:
                 raise
             log.exception("a task of run %s cannot be claimed", job.run_id)
             return self._claim_failed(job, error)
-        self.shared.charge(job.run_id, cost_of(decision, view))
+        self.shared.charge(job, cost_of(decision, view))
         view.steps = view.written = 0
         if view.heavy:
             self.shared.workspace.decided(view)

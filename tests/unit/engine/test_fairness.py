@@ -21,7 +21,7 @@ def spend(queue: JobQueue, run_id: str, cost: int = MUCH) -> None:
     """A run costs much, by many small jobs."""
     queue.take(0, NOW)
     for _ in range(cost // 1_000):
-        queue.charge(run_id, 1_000)
+        queue.charge(timer(run_id), 1_000)
 
 
 def timer(run_id: str, number: int = 0) -> Job:
@@ -79,6 +79,15 @@ def test_a_run_that_costs_much_gets_all_there_is_when_nobody_else_is_about() -> 
     for number in range(200):
         queue.add(timer("bad", number))
     assert queue.rest_ms(NOW) == 0
+    assert len(queue.take(256, NOW)) == 200
+
+
+def test_one_large_job_does_not_make_all_others_of_its_run_large() -> None:
+    queue = JobQueue()
+    spend(queue, "fan")
+    queue.charge(timer("fan"), 30_000)
+    for _ in range(200):
+        queue.add(result("fan", 10))
     assert len(queue.take(256, NOW)) == 200
 
 
@@ -142,7 +151,7 @@ def test_one_large_result_at_a_time_while_others_are_about() -> None:
     taken = runs_of(queue.take(256, NOW))
     assert taken[0] == "good"
     assert len(taken) == 2
-    queue.charge(taken[1], 100_000)
+    queue.charge(timer(taken[1]), 100_000)
     queue.add(timer("good2"))
     assert runs_of(queue.take(256, NOW + 300)) == ["good2"]
 
