@@ -76,7 +76,7 @@ class Advance:
             self.demands,
             self.workspace,
             batch_max,
-            self._jobs.charge,
+            self._jobs,
             self.limiting,
         )
         self.listeners: list[Callable[[Writes], None]] = [self.limiting.committed]

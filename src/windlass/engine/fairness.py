@@ -57,13 +57,6 @@ _PASS = 90_000
 """What a pass takes of costly runs while nobody else is about."""
 
 
-def cost_of(decision: Decision, view: RunView) -> int:
-    """What deciding and storing something costs, in all."""
-    tasks = decision.made.get(Task)
-    rows = _TASK * len(tasks) if tasks else 0
-    return _JOB + view.steps + rows + view.written // _BYTES
-
-
 class Costs:
     """What each run has cost of late, in two windows, so that forgetting costs nothing."""
 
@@ -75,7 +68,6 @@ class Costs:
         """By run and kind of event, what the last large one cost: a fan-out's slices are large, and
         its results are not."""
         self._until = 0
-        self._skipped = 0
 
     def at(self, now: int) -> None:
         """Begin a new window if it is time to."""
@@ -88,16 +80,11 @@ class Costs:
             self._until = now + _WINDOW_MS
 
     def add(self, run_id: str, kind: type[object], cost: int) -> bool:
-        """Add a cost; tells whether the run is costly with it. Of small ones one in a few is
-        counted, for all of them: every job of every run comes here."""
+        """Add a cost; tells whether the run is costly with it."""
         if cost >= _LARGE:
             self._large[run_id, kind] = cost
-        if cost < _SMALL:
-            self._skipped += 1
-            if self._skipped < _ONE_IN:
-                return run_id in self.costly
-            self._skipped = 0
-            cost *= _ONE_IN
+        elif cost < _SMALL and not self.costly:
+            cost *= _ONE_IN  # it stands for those that were passed over
         total = self._now[run_id] = self._now.get(run_id, 0) + cost
         if total + self._before.get(run_id, 0) >= _COSTLY:
             self.costly.add(run_id)
@@ -116,6 +103,7 @@ class JobQueue:
 
     def __init__(self) -> None:
         self._costs = Costs()
+        self._passed_over = 0
         self._jobs: deque[AnyJob] = deque()
         """Of runs that cost little, and of none. A run has jobs here or in a line, never both."""
         self._lines: dict[str, deque[AnyJob]] = {}
@@ -133,8 +121,21 @@ class JobQueue:
         line = self._lines.get(_run_of(job)) if self._lines else None
         (self._jobs if line is None else line).append(job)
 
+    def decided(self, job: Job | StartJob, decision: Decision, view: RunView) -> None:
+        """A job was decided. Of those that cost little one in a few is counted, for all of them,
+        while no run is costly: every job of every run comes here."""
+        tasks = decision.made.get(Task)
+        cost = _JOB + view.steps + view.written // _BYTES
+        if tasks is not None:
+            cost += _TASK * len(tasks)
+        if cost < _SMALL and not self._costs.costly:
+            self._passed_over += 1
+            if self._passed_over % _ONE_IN:
+                return
+        self.charge(job, cost)
+
     def charge(self, job: Job | StartJob, cost: int) -> None:
-        """A job was decided, at such a cost for its run."""
+        """A job has cost its run so much."""
         if self._costs.add(job.run_id, type(job.event), cost):
             self._credit = max(-_OWED_MAX, self._credit - cost)
         if cost >= _LARGE:

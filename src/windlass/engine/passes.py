@@ -7,13 +7,13 @@ run, and the pass goes on.
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import msgspec
 
 from windlass.engine.demand import Demands
-from windlass.engine.fairness import cost_of
+from windlass.engine.fairness import JobQueue
 from windlass.engine.graphs import Graphs
 from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, StartJob, WriteJob, rows_of
 from windlass.engine.limits.gate import Ended, Gate
@@ -29,6 +29,7 @@ from windlass.model.assignment import Assignment
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError
 from windlass.model.limits import LimitUse
 from windlass.model.rows import Idempotency, Row, Run, Task
+from windlass.model.states import TaskState
 from windlass.ports.store import Session, Store
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ class Shared(msgspec.Struct):
     demands: Demands
     workspace: Workspace
     batch_max: int
-    charge: Callable[[Job | StartJob, int], None]
+    jobs: JobQueue
     """Told what deciding a job costs."""
     limiting: LimitState
     """What is known of limits by key."""
@@ -99,7 +100,8 @@ class Pass:
             task
             for rows in (writes.made.get(Task, {}), writes.changed.get(Task, {}))
             for task in cast("dict[str, Task]", rows).values()
-            if task.claimable
+            if task.state is TaskState.QUEUED
+            or (task.state is TaskState.VERIFYING and task.queue is not None)
         ]
 
     async def decide_all(self, jobs: Sequence[AnyJob]) -> None:
@@ -180,7 +182,7 @@ class Pass:
             job.outcome = Conflict(str(error))
             return None
         except TooMuchWork as error:
-            self.shared.charge(job, view.steps)
+            self.shared.jobs.charge(job, view.steps)
             view.steps = view.written = 0
             if isinstance(job, Job) and not isinstance(job.event, BreakRun):
                 job.break_run(error)
@@ -197,7 +199,7 @@ class Pass:
                 raise
             log.exception("a task of run %s cannot be claimed", job.run_id)
             return self._claim_failed(job, error)
-        self.shared.charge(job, cost_of(decision, view))
+        self.shared.jobs.decided(job, decision, view)
         view.steps = view.written = 0
         if view.heavy:
             self.shared.workspace.decided(view)

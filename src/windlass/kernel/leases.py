@@ -28,8 +28,10 @@ def lease(turn: Turn, task: Task, by: Claim, role: Role = Role.WORK) -> Attempt:
         limits=by.limits,
     )
     turn.make(attempt)
-    note = {"role": str(role)} if role is not Role.WORK else {}
-    turn.note(attempt=attempt.id, state=str(attempt.state), worker=by.worker_id, **note)
+    if role is Role.WORK:
+        turn.note(attempt=attempt.id, state="claimed", worker=by.worker_id)
+    else:
+        turn.note(attempt=attempt.id, state="claimed", worker=by.worker_id, role=str(role))
     return attempt
 
 
@@ -40,10 +42,8 @@ def is_planning(task: Task) -> bool:
 
 def is_held(task: Task) -> bool:
     """Whether somebody has an attempt of a task in hand: its newest one."""
-    if task.kind == Kind.PLAN:
-        return task.state is TaskState.RUNNING and task.queue is not None
-    if task.kind != Kind.CALL:
-        return False
-    if task.state is TaskState.VERIFYING:
-        return task.queue is None and task.due_at is None
-    return task.state is TaskState.RUNNING
+    if task.kind == Kind.CALL:
+        if task.state is TaskState.VERIFYING:
+            return task.queue is None and task.due_at is None
+        return task.state is TaskState.RUNNING
+    return task.kind == Kind.PLAN and task.state is TaskState.RUNNING and task.queue is not None

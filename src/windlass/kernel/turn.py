@@ -332,10 +332,13 @@ class Turn:
         self._bound(columns.get("input"))
         self._bound(columns.get("output"))
         new = replace(task, state=state, **columns)
-        if task.kind == Kind.CALL or task.kind == Kind.PLAN:
+        delta = 0
+        if task.kind == Kind.CALL:
+            delta = (state in _ACTIVE) - (task.state in _ACTIVE)
+        elif task.kind == Kind.PLAN:
             delta = is_active(new) - is_active(task)
-            if delta:
-                self.count_run(active=delta)
+        if delta:
+            self.count_run(active=delta)
         failed = (state is TaskState.FAILED) - (task.state is TaskState.FAILED)
         if failed:
             self.count_run(failures=failed)
