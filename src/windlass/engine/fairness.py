@@ -45,6 +45,7 @@ _EACH = 48
 """How many jobs of one run may wait before it has a line of its own."""
 _OTHERS_MS = 200
 """How long after its last job somebody else counts as being about."""
+_ABOUT_MAX = 1_024
 _SHARE = 400
 """What costly runs may cost together, for each millisecond, while others are about."""
 _SAVED_UP = 8_000
@@ -107,7 +108,8 @@ class JobQueue:
         self._jobs: deque[AnyJob] = deque()
         """Of runs that cost little, and of none. A run has jobs here or in a line, never both."""
         self._lines: dict[str, deque[AnyJob]] = {}
-        self._others_until = 0
+        self._about: dict[str, int] = {}
+        """When runs that cost little last had a job taken, of late."""
         self._credit = 0
         """What costly runs may cost right now while others are about; they may owe some."""
         self._credit_at = 0
@@ -147,8 +149,12 @@ class JobQueue:
         self._costs.at(now)
         self._earn(now)
         taken = self._take_cheap(count_max)
-        if any(not isinstance(job, WriteJob) for job in taken):
-            self._others_until = now + _OTHERS_MS
+        for job in taken:
+            if not isinstance(job, WriteJob):
+                self._about[job.run_id] = now
+        if len(self._about) > _ABOUT_MAX:
+            late = now - _OTHERS_MS
+            self._about = {run: at for run, at in self._about.items() if at > late}
         if self._lines:
             taken += self._take_costly(count_max, now)
         return taken
@@ -161,11 +167,18 @@ class JobQueue:
         owed_ms = 1 - self._credit // _SHARE if self._credit <= 0 else 0
         if now < self._large_at and all(self._next_cost(run) >= _LARGE for run in self._lines):
             owed_ms = max(owed_ms, self._large_at - now)
-        return min(owed_ms, self._others_until - now)
+        return min(owed_ms, self._others_until() - now)
 
     def _shared(self, now: int) -> bool:
         """Whether anybody but costly runs is about."""
-        return now < self._others_until
+        return now < self._others_until()
+
+    def _others_until(self) -> int:
+        """Until when others count as being about. A run that has turned out costly since it last
+        had its turn among them is none of them."""
+        costly = self._costs.costly
+        last = (at for run, at in self._about.items() if run not in costly)
+        return max(last, default=-_OTHERS_MS) + _OTHERS_MS
 
     def _earn(self, now: int) -> None:
         earned = max(0, now - self._credit_at) * _SHARE
