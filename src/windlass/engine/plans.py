@@ -9,7 +9,7 @@ from windlass.engine import runs
 from windlass.engine.engine import Engine
 from windlass.engine.flows import Target, target_of
 from windlass.kernel.planning.settings import PlanSettings, read_settings
-from windlass.model.errors import BadRequest, DefinitionError
+from windlass.model.errors import BadRequest, DefinitionError, Unavailable
 from windlass.model.plans import Plan, read_plan
 from windlass.model.rows import Flow, Json, Version
 from windlass.model.tenants import own_name
@@ -62,8 +62,16 @@ async def plan_target(engine: Engine) -> Target:
     version = Version(
         id=version_id, flow_id=flow_id, number=1, dialect="plan", source="{}", created_at=now
     )
-    async with engine.store.session() as session:
-        found = await session.rows(Version, [version_id])
-    if not found:
-        await engine.write(flow, version)
+    if not await _is_there(engine, version_id):
+        try:
+            await engine.write(flow, version)
+        except Unavailable:
+            # Somebody else's first plan may have made it in this very moment.
+            if not await _is_there(engine, version_id):
+                raise
     return target_of(flow, version)
+
+
+async def _is_there(engine: Engine, version_id: str) -> bool:
+    async with engine.store.session() as session:
+        return bool(await session.rows(Version, [version_id]))

@@ -163,7 +163,7 @@ def _task_problems(item: dict[str, Any], where: str, limits: PlanLimits) -> Iter
         yield Problem(f"{where}.{name}", "not known here", f"one of {', '.join(sorted(_FIELDS))}")
     alias = item.get("alias")
     if not isinstance(alias, str) or not alias or len(alias) > _TEXT_MAX or not _plain(alias):
-        hint = "letters, digits, - and _"
+        hint = "letters of a to z, digits, dots, - and _"
         yield Problem(f"{where}.alias", "a task needs a plain name", hint)
     goal = item.get("goal")
     if not isinstance(goal, str) or not goal.strip():
@@ -288,4 +288,4 @@ def _ordered(by_alias: dict[str, PlanTask]) -> list[str]:
 
 
 def _plain(alias: str) -> bool:
-    return all(char.isalnum() or char in "-_." for char in alias)
+    return alias.isascii() and all(char.isalnum() or char in "-_." for char in alias)
