@@ -32,6 +32,10 @@ _TYPES = {"push": "http", "pull": "async", "control": "local"}
 _Cap = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 
+_TTL_S_MAX = 1e9
+"""As good as for ever."""
+
+
 async def register(request: Request) -> Response:
     """Add a worker, or take it back under its old id; AstraFlow's come to the same path."""
     fields = await read_fields(request)
@@ -115,7 +119,7 @@ def ttl(request: Request) -> float:
         value = int(text) if text else 0
     except ValueError:
         value = 0
-    return 1e9 if value < 0 else float(value or 15)
+    return float(value or 15) if 0 <= value < _TTL_S_MAX else _TTL_S_MAX
 
 
 async def allocate(request: Request) -> Response:
