@@ -67,7 +67,14 @@ async def call(bench: Workbench, kind: str, params: dict[str, Any], **more: Any)
 
 def chromiums(bench: Workbench) -> int:
     host = psutil.Process(bench.hosts.pid(NAME, VERSION))
-    return sum("chrom" in child.name() for child in host.children(recursive=True))
+    return sum(is_chromium(child) for child in host.children(recursive=True))
+
+
+def is_chromium(process: psutil.Process) -> bool:
+    try:
+        return "chrom" in process.name()
+    except psutil.NoSuchProcess:
+        return False  # it has ended while they were counted
 
 
 async def test_a_page_is_opened_clicked_and_closed_with_its_run(tmp_path: Path, url: str) -> None:
