@@ -102,6 +102,7 @@ async def test_results_sent_while_the_line_was_cut_arrive_after_it_is_back(
     assert set(worker.executed.values()) == {1}
 
 
+@pytest.mark.parametrize("lease_s", [20.0])
 async def test_the_servers_restart_does_not_repeat_what_a_worker_has_in_hand(
     server: LinkServer,
 ) -> None:
