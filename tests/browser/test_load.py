@@ -29,7 +29,7 @@ TASKS = 10_000
 EVENTS_PER_S = 1_000
 FOR_S = 10
 GATHER_S = 0.05
-MADE = 1_000
+MADE = 500
 """How many branches of a fan-out the server makes at a time."""
 SHARE = int(EVENTS_PER_S * GATHER_S)
 
