@@ -98,7 +98,7 @@ def check_mover(rows: RunRows, task: Task) -> None:
     cancelling = run.state is RunState.CANCELLING
     if state is TaskState.PENDING and task.node in rows.graph.joins:
         others = [t for t in open_among(rows.children[task.scope]) if t.state is not state]
-        moved = bool(others)
+        moved = bool(others) or waits_for_plan(rows, task.scope)
     elif kind == Kind.PLAN and task.queue is not None:
         moved = check_planning(rows, task, cancelling=cancelling)
     elif kind in CONTAINERS:
@@ -121,6 +121,12 @@ def check_mover(rows: RunRows, task: Task) -> None:
     else:
         moved = check_waiting(rows, task)
     expect(moved, f"{task.id} is {state} and nothing will move it")
+
+
+def waits_for_plan(rows: RunRows, scope: str) -> bool:
+    """Whether the scope is a plan that is being made anew: its tasks wait for what that says."""
+    container = rows.tasks.get(scope)
+    return container is not None and container.kind == Kind.PLAN and container.queue is not None
 
 
 def check_planning(rows: RunRows, task: Task, *, cancelling: bool) -> bool:
