@@ -3,15 +3,14 @@
 import click
 
 from windlass.cli import output
-from windlass.cli.api import first, json_option, page_url, run_id, wide_option, with_client
-from windlass.cli.params import read_tags, read_value
+from windlass.cli.api import first, json_option, run_id, wide_option, with_client
+from windlass.cli.params import read_value
 from windlass.cli.printing import print_line
+from windlass.cli.starting import Start, follow, start_options
 from windlass.cli.tables import Column
 from windlass.cli.views import STATE, error_line
-from windlass.cli.watch import outcome_code, watch_run
 from windlass.client import Client
 from windlass.client.calls import get_run, start_plan
-from windlass.client.durations import seconds
 from windlass.client.shapes import TaskInfo
 from windlass.model.values import is_object
 
@@ -24,61 +23,37 @@ def plan() -> None:
     """Start plans for goals, and look at them. Steer them with `windlass run` and `inbox`."""
 
 
-@plan.command()
+@plan.command("start")
 @click.argument("goal")
 @click.option("--plan", "document", default="", help="A plan to begin with: JSON, @file or @-.")
 @click.option("-i", "--input", "given", default="", help="What the goal is about: JSON or @file.")
 @click.option("--planner", default="", help="The profile that plans; planner.default.")
 @click.option("--worker", default="", help="The profile that does tasks which name none.")
-@click.option("--key", default="", help="Idempotency key: the same key finds the same run.")
-@click.option("--tag", "tags", multiple=True, help="name=value; repeatable.")
-@click.option("--priority", default=0, help="Higher goes first.")
-@click.option("--watch", is_flag=True, help="Follow it to its end.")
-@click.option("--wait", default="", help="Wait quietly for its end, at most so long: 30s, 10m.")
+@start_options
 @json_option
 @with_client
-@click.pass_context
-def start(
-    ctx: click.Context,
+def start_goal(
     client: Client,
     goal: str,
     document: str,
     given: str,
     planner: str,
     worker: str,
-    key: str,
-    tags: tuple[str, ...],
-    priority: int,
-    watch: bool,
-    wait: str,
+    start: Start,
     as_json: bool,
 ) -> None:
     """Start a run for GOAL."""
-    if watch and wait:
-        raise click.UsageError("give --watch or --wait, not both")
-    wait_s = seconds(wait) if wait else 0.0
     call = start_plan(
         goal,
         plan=read_value(document) if document else None,
         input=read_value(given) if given else None,
         planner=planner,
         worker=worker,
-        key=key,
-        tags=read_tags(tags),
-        priority=priority,
+        key=start.key,
+        tags=start.tags,
+        priority=start.priority,
     )
-    info = client.perform(call)
-    if not watch and not wait:
-        output.show_json(info) if as_json else print_line(info.id)
-        print_line(f"follow it: windlass run watch {info.id}", err=True)
-        return
-    print_line(f"{info.id}  {page_url(client, info.id)}", err=True)
-    if watch:
-        ended = watch_run(client, info.id, as_json=as_json)
-    else:
-        ended = client.run(info.id).wait(wait_s)
-        output.show_json(ended) if as_json else print_line(f"{ended.id}\t{ended.outcome}")
-    ctx.exit(outcome_code(ended))
+    follow(client, client.perform(call), start, as_json=as_json)
 
 
 @plan.command()

@@ -7,17 +7,17 @@ from windlass.cli.api import (
     first,
     json_option,
     limit_option,
-    page_url,
     run_id,
     wide_option,
     with_client,
     with_task,
 )
 from windlass.cli.logs import show_logs
-from windlass.cli.params import flow_version, read_params, read_tags, read_value
+from windlass.cli.params import flow_version, read_params, read_value
 from windlass.cli.printing import print_line
 from windlass.cli.progress import in_order, outline
 from windlass.cli.start_help import StartCommand
+from windlass.cli.starting import Start, follow, start_options
 from windlass.cli.texts import SHORT_ID, place_of
 from windlass.cli.views import (
     REVISION_FIELDS,
@@ -30,7 +30,6 @@ from windlass.cli.views import (
 from windlass.cli.watch import outcome_code, watch_run
 from windlass.client import Client, Run
 from windlass.client.calls import get_run
-from windlass.client.durations import seconds
 from windlass.client.shapes import Redone
 
 SHOWN = (
@@ -55,57 +54,27 @@ def run() -> None:
     """Start, follow and steer runs. RUN is an id, its beginning, or @last."""
 
 
-@run.command(cls=StartCommand)
+@run.command("start", cls=StartCommand)
 @click.argument("flow")
 @click.option("-p", "--param", "pairs", multiple=True, help="name=text or name:=json; repeatable.")
 @click.option("-i", "--input", "base", default="", help="All parameters: JSON, @file or @-.")
-@click.option("--key", default="", help="Idempotency key: the same key finds the same run.")
-@click.option("--tag", "tags", multiple=True, help="name=value; repeatable.")
-@click.option("--priority", default=0, help="Higher goes first.")
-@click.option("--watch", is_flag=True, help="Follow it to its end.")
-@click.option("--wait", default="", help="Wait quietly for its end, at most so long: 30s, 10m.")
+@start_options
 @json_option
 @with_client
-@click.pass_context
-def start(
-    ctx: click.Context,
-    client: Client,
-    flow: str,
-    pairs: tuple[str, ...],
-    base: str,
-    key: str,
-    tags: tuple[str, ...],
-    priority: int,
-    watch: bool,
-    wait: str,
-    as_json: bool,
+def start_run(
+    client: Client, flow: str, pairs: tuple[str, ...], base: str, start: Start, as_json: bool
 ) -> None:
     """Start a run of FLOW, or of FLOW@VERSION. With FLOW, --help lists its parameters."""
-    if watch and wait:
-        raise click.UsageError("give --watch or --wait, not both")
     name, version = flow_version(flow)
-    wait_s = seconds(wait) if wait else 0.0  # a slip here must not cost a run
     handle = client.start(
         name,
         read_params(base, pairs),
-        key=key,
+        key=start.key,
         version=version,
-        tags=read_tags(tags),
-        priority=priority,
+        tags=start.tags,
+        priority=start.priority,
     )
-    if not watch and not wait:
-        output.show_json(handle.info) if as_json else print_line(handle.id)
-        if handle.info.created is False:
-            print_line("this key has started it before; nothing new was started", err=True)
-        print_line(f"follow it: windlass run watch {handle.id}", err=True)
-        return
-    print_line(f"{handle.id}  {page_url(client, handle.id)}", err=True)
-    if watch:
-        ended = watch_run(client, handle.id, as_json=as_json)
-    else:
-        ended = handle.wait(wait_s)
-        output.show_json(ended) if as_json else print_line(f"{ended.id}\t{ended.outcome}")
-    ctx.exit(outcome_code(ended))
+    follow(client, handle.info, start, as_json=as_json)
 
 
 @run.command("ls")

@@ -22,7 +22,9 @@ class StartCommand(click.Command):
         if _HELP & set(args):
             others = [arg for arg in args if arg not in _HELP]
             # Only read, not processed: a slip in the rest must not come before the help.
-            ctx.meta[_KEY] = self.make_parser(ctx).parse_args(list(others))[0]
+            read = self.make_parser(ctx).parse_args(list(others))[0]
+            # What is not given stands there too, as a mark of click's own.
+            ctx.meta[_KEY] = {name: text for name, text in read.items() if isinstance(text, str)}
         return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -30,7 +32,7 @@ class StartCommand(click.Command):
         given = ctx.meta.get(_KEY, {})
         if given.get("flow"):
             named = ("flow", "server", "token", "tls_ca", "tenant")
-            rows = _rows(*(given.get(name) or "" for name in named))
+            rows = _rows(*(given.get(name, "") for name in named))
             with formatter.section(f"Parameters of {visible(given['flow'])}"):
                 formatter.write_dl([(visible(name), visible(about)) for name, about in rows])
 

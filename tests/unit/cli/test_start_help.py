@@ -38,7 +38,10 @@ def test_names_that_are_only_read_are_listed_as_such(server: Server, invoke: Inv
 
 
 def test_help_is_there_without_a_flow_or_a_server(server: Server, invoke: Invoke) -> None:
-    assert "Parameters of" not in invoke("run", "start", "--help").stdout
+    plain = invoke("run", "start", "--help")
+    assert plain.exit_code == 0
+    assert "--wait" in plain.stdout
+    assert "Parameters of" not in plain.stdout
     server.answers["GET", "/api/v1/flows/orders"] = httpx.Response(503, json={"detail": "away"})
     shown = invoke("run", "start", "orders", "--help")
     assert shown.exit_code == 0
