@@ -6,7 +6,7 @@ from typing import Any
 from windlass.dialects.plan import compile_plan
 from windlass.kernel.events import AttemptSucceeded
 from windlass.model.assignment import Assignment
-from windlass.model.rows import Attempt, Checkpoint, Task
+from windlass.model.rows import Checkpoint, Task
 from windlass.model.states import TaskState
 from windlass.testing.played import Played
 
@@ -37,7 +37,8 @@ def say(run: Played, assignment: Assignment, output: Any) -> str:
 
 
 def do(run: Played, alias: str, output: Any = None) -> None:
-    say(run, claim(run, alias), {"of": alias} if output is None else output)
+    """End a task's attempt with an answer, or a verdict; it is claimed first if nobody has it."""
+    run.succeed(of(run, alias).id, {"of": alias} if output is None else output)
 
 
 def open_states(run: Played) -> dict[str, str]:
@@ -52,22 +53,3 @@ def open_states(run: Played) -> dict[str, str]:
 def question(run: Played) -> Checkpoint:
     rows = [row for row in run.tables[Checkpoint].values() if isinstance(row, Checkpoint)]
     return next(row for row in rows if row.state == "open")
-
-
-def held(run: Played, alias: str = "") -> Assignment:
-    """The assignment of what is running, as its holder has it."""
-    row = of(run, alias) if alias else run.one("plan")
-    attempt = run.tables[Attempt][f"{row.id}@{row.attempts}"]
-    assert isinstance(attempt, Attempt)
-    return Assignment(
-        attempt_id=attempt.id,
-        run_id=row.run_id,
-        task_id=row.id,
-        node=row.node,
-        number=attempt.number,
-        queue=attempt.queue,
-        input="null",
-        params="{}",
-        lease_until=attempt.lease_until,
-        claimed_at=attempt.claimed_at,
-    )

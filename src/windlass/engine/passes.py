@@ -96,6 +96,7 @@ class Pass:
     def ready(self) -> list[Task]:
         """Tasks this pass leaves queued."""
         writes = self.batch.writes
+        # `Task.claimable`, written out: every task of every pass comes by here, twice.
         return [
             task
             for rows in (writes.made.get(Task, {}), writes.changed.get(Task, {}))

@@ -33,7 +33,7 @@ from windlass.kernel.events import (
     TimerFired,
     WakeTask,
 )
-from windlass.kernel.leases import is_held
+from windlass.kernel.leases import NO_OUTCOME, is_held
 from windlass.kernel.nodes import call, fanout, plan, subflow, timer, wait
 from windlass.kernel.planning import work
 from windlass.kernel.turn import Decision, Limits, Turn, Visit
@@ -53,8 +53,6 @@ from windlass.model.states import (
 )
 
 NOTHING = Decision()
-_NO_OUTCOME = frozenset({"lost", "returned", "unreachable", "cancelled"})
-"""Failures that say the work was not done, which is what a lost attempt means anyway."""
 
 
 def start(graph: Graph, view: View, event: StartRun, now: int, limits: Limits) -> Decision:
@@ -229,7 +227,7 @@ def _failed(turn: Turn, event: AttemptFailed) -> Decision:
     attempt = turn.get(Attempt, event.attempt_id)
     if attempt is not None and attempt.error == event.failure.json():
         return Decision(answer="duplicate")
-    if event.failure.kind in _NO_OUTCOME:
+    if event.failure.kind in NO_OUTCOME:
         task, attempt = _live(turn, event.attempt_id)
     else:
         task, attempt = _reported(turn, event.attempt_id)

@@ -2,10 +2,25 @@
 
 from windlass.kernel.events import Claim
 from windlass.kernel.turn import Turn
-from windlass.model.graph import Kind
+from windlass.model.assignment import Assignment
+from windlass.model.graph import Kind, Target
 from windlass.model.ids import attempt_id
-from windlass.model.rows import Attempt, Task
+from windlass.model.rows import Attempt, Failure, Json, Task
 from windlass.model.states import AttemptState, Role, TaskState
+
+NO_OUTCOME = frozenset({"lost", "returned", "unreachable", "cancelled"})
+"""Failures that say that nothing was done, and so nothing about whoever was to do it."""
+_ENDS = {
+    "lost": AttemptState.LOST,
+    "timeout": AttemptState.TIMED_OUT,
+    "cancelled": AttemptState.CANCELLED,
+    "returned": AttemptState.CANCELLED,
+}
+
+
+def end_of(failure: Failure) -> AttemptState:
+    """How an attempt without a result has ended."""
+    return _ENDS.get(failure.kind, AttemptState.FAILED)
 
 
 def lease(turn: Turn, task: Task, by: Claim, role: Role = Role.WORK) -> Attempt:
@@ -33,6 +48,30 @@ def lease(turn: Turn, task: Task, by: Claim, role: Role = Role.WORK) -> Attempt:
     else:
         turn.note(attempt=attempt.id, state="claimed", worker=by.worker_id, role=str(role))
     return attempt
+
+
+def with_brief(
+    turn: Turn, task: Task, attempt: Attempt, target: Target, brief: Json, timeout_ms: int = 0
+) -> Assignment:
+    """What whoever plans or judges gets: all they need to know is in the brief."""
+    return Assignment(
+        attempt_id=attempt.id,
+        run_id=task.run_id,
+        task_id=task.id,
+        node=task.node,
+        number=attempt.number,
+        queue=attempt.queue,
+        input=brief,
+        params="{}",
+        lease_until=attempt.lease_until,
+        claimed_at=attempt.claimed_at,
+        timeout_ms=timeout_ms,
+        seq=turn.seq,
+        target=target,
+        worker_id=attempt.worker_id,
+        worker_url=attempt.worker_url,
+        role=attempt.role,
+    )
 
 
 def is_planning(task: Task) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from windlass.kernel.asking import about_claim, close_question, read_choice
 from windlass.kernel.briefs import verify_brief
 from windlass.kernel.events import Claim
-from windlass.kernel.leases import lease
+from windlass.kernel.leases import NO_OUTCOME, end_of, lease, with_brief
 from windlass.kernel.placement import place, queue_of
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
 from windlass.kernel.results import result_action
@@ -26,10 +26,6 @@ from windlass.model.rows import Attempt, Checkpoint, Failure, Json, Task
 from windlass.model.states import AttemptState, Role, TaskState
 from windlass.model.verdicts import Judgement, Verdict, read_verdict
 from windlass.model.work_answers import WorkAnswer, kept_answer
-
-_NOT_JUDGED = frozenset({"lost", "returned", "unreachable", "cancelled"})
-"""Failures that say nothing of the verifier's either: the verdict is asked for again."""
-_ENDS = {"lost": AttemptState.LOST, "timeout": AttemptState.TIMED_OUT}
 
 
 def submit(turn: Turn, task: Task, verification: Verification, attempt: Attempt) -> None:
@@ -58,24 +54,8 @@ def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
     turn.move(task, task.state, attempts=attempt.number, queue=None)
     if rule.timeout_ms:
         turn.set_timer(task.id, "timeout", turn.now + rule.timeout_ms)
-    return Assignment(
-        attempt_id=attempt.id,
-        run_id=task.run_id,
-        task_id=task.id,
-        node=task.node,
-        number=attempt.number,
-        queue=attempt.queue,
-        input=verify_brief(turn, task, node, claimed(turn, task)),
-        params="{}",
-        lease_until=attempt.lease_until,
-        claimed_at=turn.now,
-        timeout_ms=rule.timeout_ms,
-        seq=turn.seq,
-        target=rule.target,
-        worker_id=by.worker_id,
-        worker_url=by.worker_url,
-        role=Role.VERIFY,
-    )
+    brief = verify_brief(turn, task, node, claimed(turn, task))
+    return with_brief(turn, task, attempt, rule.target, brief, rule.timeout_ms)
 
 
 def rule_of(node: Node) -> Verification:
@@ -201,16 +181,13 @@ def no_verdict(
     output: Json | None = None,
 ) -> None:
     """A verifier ended without a verdict: ask for it again."""
-    state = _ENDS.get(failure.kind, AttemptState.FAILED)
-    if failure.kind in ("cancelled", "returned"):
-        state = AttemptState.CANCELLED
-    turn.move_attempt(attempt, state=state, error=failure.json(), log=log, output=output)
+    turn.move_attempt(attempt, state=end_of(failure), error=failure.json(), log=log, output=output)
     drop_timeout(turn, task)
     if turn.cancelling:
         queue = home_queue(turn, turn.node(task))
         turn.move(task, TaskState.CANCELLED, error=failure.json(), queue=queue)
         close(turn, task)
-    elif failure.kind not in _NOT_JUDGED and is_hopeless(turn, task):
+    elif failure.kind not in NO_OUTCOME and is_hopeless(turn, task):
         text = f"no verdict after {rule_of(turn.node(task)).tries_max} tries: {failure.message}"
         fail_task(turn, task, Failure("failed", text, code="no_verdict"))
     else:

@@ -207,6 +207,10 @@ def _number_problems(item: dict[str, Any], where: str) -> Iterator[Problem]:
 
 
 def _policy_problems(item: dict[str, Any], where: str) -> Iterator[Problem]:
+    env: Any = item.get("env_preconditions")
+    if is_object(env) and env.get("required"):
+        hint = "leave it out, or say that it is not required"
+        yield Problem(f"{where}.env_preconditions", "there are no environments yet", hint)
     policy: Any = item.get("verification_policy")
     if policy is not None and policy != {}:
         read = read_verification(policy, f"{where}.verification_policy", planned=True)

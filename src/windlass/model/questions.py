@@ -30,7 +30,6 @@ class Question(msgspec.Struct, frozen=True, omit_defaults=True):
     """The answer that counts when nobody gave one in time."""
     severity: str = ""
     reason_code: str = ""
-    blocks_run: bool = False
     resume_policy: dict[str, Any] | None = None
 
     def json(self) -> Json:
@@ -79,6 +78,8 @@ def read_request(given: Any) -> Request | str:
         return f"not a question: {error}"
     if not read.question.strip() or len(read.question) > _TEXT_MAX:
         return f"a question has 1 to {_TEXT_MAX:,} characters"
+    if read.blocks_run:
+        return "nothing can hold back the rest of a run yet: ask without blocks_run"
     ids = [option.id for option in read.options]
     if len(set(ids)) < len(ids) or "" in ids or len(ids) > _OPTIONS_MAX:
         return f"options need ids of their own, and there are at most {_OPTIONS_MAX}"
@@ -93,12 +94,7 @@ def read_request(given: Any) -> Request | str:
     if default is not None and not _is_reply(default, ids):
         return "default_action must choose an option, or have freeform_input"
     details = Question(
-        tuple(read.options),
-        default,
-        read.severity,
-        read.reason_code,
-        read.blocks_run,
-        read.resume_policy,
+        tuple(read.options), default, read.severity, read.reason_code, read.resume_policy
     )
     return Request(read.question, details, int(read.timeout_seconds * 1000))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.plans import claim, do, held, of, open_states, planned, played, question, say, task
+from tests.plans import claim, do, of, open_states, planned, played, question, say, task
 from windlass.kernel.events import (
     AttemptFailed,
     CancelRequested,
@@ -49,7 +49,7 @@ def test_a_plan_becomes_tasks_that_wait_for_each_other() -> None:
     [before] = brief["predecessors"]
     assert (before["alias"], before["status"], before["summary"]) == ("a", "completed", "did a")
     assert before["structured_output"] == {"n": 1}
-    say(run, held(run, "b"), {"done": True})
+    do(run, "b", {"done": True})
     assert run.state() is RunState.SUCCEEDED
     assert json.loads(run.one("plan").output or "") == {"b": {"done": True}}
 
@@ -106,6 +106,7 @@ def test_a_lost_planner_is_no_failure_and_its_plan_is_stale() -> None:
         ([task("a", verification_policy={"mode": "magic"})], "not known here"),
         ([task("a", role="final"), task("b", role="final")], "more than one"),
         ([task("a b")], "plain name"),
+        ([task("a", env_preconditions={"required": True})], "no environments yet"),
         ([task("größe")], "plain name"),
         ([task("a", goal="x" * 5_000)], "5,000 characters"),
     ],
@@ -160,10 +161,10 @@ def test_a_claim_of_a_plans_task_is_judged_first() -> None:
     assert open_states(run) == {"a": "verifying"}
     brief = json.loads(claim(run, "a").input)
     assert brief["result"]["structured_output"] == {"n": 1}
-    say(run, held(run, "a"), {"verdict": "rejected", "summary": "no"})
+    do(run, "a", {"verdict": "rejected", "summary": "no"})
     brief = json.loads(claim(run, "a").input)
     assert brief["feedback"][-1]["summary"] == "no"
-    say(run, held(run, "a"), {"n": 2})
+    do(run, "a", {"n": 2})
     do(run, "a", {"verdict": "accepted"})
     assert open_states(run) == {"a": "succeeded", "b": "queued"}
 
@@ -244,7 +245,7 @@ def test_an_attempt_asks_and_the_next_is_told_the_answer() -> None:
     assert (told["question"], told["mode"]) == ("Which one?", "select_option")
     assert (told["option_id"], told["resolved_by"]) == ("x", "ada")
     assert of(run, "a").failures == 0
-    say(run, held(run, "a"), {"ok": True})
+    do(run, "a", {"ok": True})
     assert run.state() is RunState.SUCCEEDED
 
 
@@ -261,6 +262,13 @@ def test_without_an_answer_in_time_the_default_counts() -> None:
     run.send(TimerFired(f"{of(run, 'a').id}!timeout", RUN_ID))
     [told] = json.loads(claim(run, "a").input)["answers"]
     assert (told["option_id"], told["resolved_by"]) == ("no", "timeout")
+
+
+def test_a_question_that_would_hold_back_the_run_is_refused_until_that_can_be() -> None:
+    run = planned(task("a", retry_policy={"max_attempts": 2}))
+    ask = {"question": "May I?", "blocks_run": True}
+    do(run, "a", {"status": "waiting", "checkpoint": ask})
+    assert "blocks_run" in json.loads(claim(run, "a").input)["feedback"][0]["summary"]
 
 
 def test_a_question_that_is_none_is_the_attempts_failure() -> None:

@@ -57,6 +57,13 @@ def to_verifying(run: Played, output: Any = None) -> Task:
     return run.one("make")
 
 
+def wait_for_pause(run: Played) -> None:
+    """Let the time pass until a verdict is asked for again, if it is not already."""
+    if run.one("make").queue is None:
+        run.now += 60_000
+        run.send(TimerFired(f"{run.one('make').id}!retry", RUN_ID))
+
+
 def attempts(run: Played) -> list[Attempt]:
     return [row for row in run.tables[Attempt].values() if isinstance(row, Attempt)]
 
@@ -154,15 +161,11 @@ def test_a_lost_verdict_is_asked_for_again_and_again(kind: str) -> None:
     run = run_of()
     to_verifying(run)
     for _ in range(30):
-        if run.one("make").queue is None:
-            run.now += 60_000
-            run.send(TimerFired(f"{run.one('make').id}!retry", RUN_ID))
+        wait_for_pause(run)
         verdict = claimed(run, "make")
         run.send(AttemptFailed(verdict.attempt_id, Failure(kind, "gone")))
         assert run.one("make").state == "verifying"
-    run.now += 60_000
-    if run.one("make").queue is None:
-        run.send(TimerFired(f"{run.one('make').id}!retry", RUN_ID))
+    wait_for_pause(run)
     end(run, claimed(run, "make"), {"verdict": "accepted"})
     assert run.one("make").state == "succeeded"
     assert run.one("make").failures == 0
@@ -204,9 +207,7 @@ def test_an_answer_that_is_no_verdict_is_the_verifiers_failure(answer: Any) -> N
     run = run_of()
     to_verifying(run)
     for number in range(5):
-        if run.one("make").queue is None:
-            run.now += 60_000
-            run.send(TimerFired(f"{run.one('make').id}!retry", RUN_ID))
+        wait_for_pause(run)
         assert run.one("make").state == "verifying", number
         end(run, claimed(run, "make"), answer)
     assert run.one("make").state == "failed"

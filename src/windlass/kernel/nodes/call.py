@@ -7,7 +7,7 @@ import msgspec
 from windlass.kernel import verifying
 from windlass.kernel.briefs import feedback_of, work_brief
 from windlass.kernel.events import Claim
-from windlass.kernel.leases import lease
+from windlass.kernel.leases import end_of, lease
 from windlass.kernel.limits import NoLimitKey, limits_of
 from windlass.kernel.placement import claimed, place, queue_of, released
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
@@ -131,20 +131,11 @@ def accept(
     return True
 
 
-_ENDS = {
-    "lost": AttemptState.LOST,
-    "timeout": AttemptState.TIMED_OUT,
-    "cancelled": AttemptState.CANCELLED,
-    "returned": AttemptState.CANCELLED,
-}
-
-
 def attempt_failed(
     turn: Turn, task: Task, attempt: Attempt, failure: Failure, log: str | None = None
 ) -> None:
     """Record a try without a result; try again, move to another worker, or give the task up."""
-    state = _ENDS.get(failure.kind, AttemptState.FAILED)
-    turn.move_attempt(attempt, state=state, error=failure.json(), log=log)
+    turn.move_attempt(attempt, state=end_of(failure), error=failure.json(), log=log)
     node = turn.node(task)
     if node.timeout_ms:
         turn.drop_timer(task.id, "timeout")

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from windlass.kernel.briefs import plan_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.grow import patch_graph, tasks_within
-from windlass.kernel.leases import is_held, is_planning, lease
+from windlass.kernel.leases import NO_OUTCOME, end_of, is_held, is_planning, lease, with_brief
 from windlass.kernel.placement import queue_of
 from windlass.kernel.planning.lower import patch_of, tasks_of
 from windlass.kernel.planning.settings import PlanSettings, read_settings, settings_of
 from windlass.kernel.recount import recount
-from windlass.kernel.requeue import unreachable_pause_ms
+from windlass.kernel.requeue import requeue, unreachable_pause_ms
 from windlass.kernel.routing import close, end_scope, fail
-from windlass.kernel.scopes import cancel_below, fence_attempt
+from windlass.kernel.scopes import cancel_below, drop_holds
 from windlass.kernel.turn import WANTED, Replan, Turn
 from windlass.kernel.values import Reader, encode, parse
 from windlass.model.assignment import Assignment
@@ -36,7 +36,6 @@ _TRIES = 3
 _PROBLEMS_TOLD = 50
 _AGAIN = "replan_again"
 """The key of the same for what came up while a planner was at it."""
-_NO_OUTCOME = frozenset({"lost", "unreachable", "cancelled", "returned"})
 
 
 def visit(turn: Turn, task: Task, node: Node) -> None:
@@ -66,26 +65,10 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
 def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
     """Lease the planning; the task keeps its queue while a planner has it."""
     settings = settings_of(task.input)
-    number = task.attempts + 1
-    turn.move(task, TaskState.RUNNING, attempts=number)
+    turn.move(task, TaskState.RUNNING, attempts=task.attempts + 1)
     attempt = lease(turn, task, by, Role.PLAN)
-    return Assignment(
-        attempt_id=attempt.id,
-        run_id=task.run_id,
-        task_id=task.id,
-        node=task.node,
-        number=number,
-        queue=attempt.queue,
-        input=plan_brief(turn, task, settings, wanted(turn, task)),
-        params="{}",
-        lease_until=attempt.lease_until,
-        claimed_at=turn.now,
-        seq=turn.seq,
-        target=settings.planner,
-        worker_id=by.worker_id,
-        worker_url=by.worker_url,
-        role=Role.PLAN,
-    )
+    brief = plan_brief(turn, task, settings, wanted(turn, task))
+    return with_brief(turn, task, attempt, settings.planner, brief)
 
 
 def planned(turn: Turn, task: Task, attempt: Attempt, output: Json, log: str | None) -> bool:
@@ -127,15 +110,11 @@ def not_planned(
     turn: Turn, task: Task, attempt: Attempt, failure: Failure, log: str | None = None
 ) -> None:
     """A planning attempt ended without a plan: ask again, within bounds."""
-    ends = {"lost": AttemptState.LOST, "timeout": AttemptState.TIMED_OUT}
-    state = ends.get(failure.kind, AttemptState.FAILED)
-    if failure.kind in ("cancelled", "returned"):
-        state = AttemptState.CANCELLED
-    turn.move_attempt(attempt, state=state, error=failure.json(), log=log, output=attempt.output)
+    turn.move_attempt(attempt, state=end_of(failure), error=failure.json(), log=log)
     if turn.cancelling:
         end_if_over(turn, stop_planning(turn, task))
         return
-    lost = failure.kind in _NO_OUTCOME
+    lost = failure.kind in NO_OUTCOME
     failures = task.failures + (not lost)
     moves = task.moves + (lost and failure.kind != "returned")
     if failure.kind == "fatal" or failures >= _TRIES or moves > turn.limits.moves_max:
@@ -143,19 +122,14 @@ def not_planned(
         return
     columns: dict[str, Any] = {"failures": failures, "moves": moves, "avoid": attempt.worker_id}
     pause = failure.retry_after_ms or (unreachable_pause_ms(moves) if lost else 0)
-    if pause:
-        due_at = turn.now + pause
-        turn.move(task, TaskState.WAITING, due_at=due_at, **columns)
-        turn.set_timer(task.id, "retry", due_at)
-    else:
-        turn.move(task, TaskState.QUEUED, ready_at=turn.now, **columns)
+    requeue(turn, task, pause, columns)
 
 
 def give_up(turn: Turn, task: Task, failure: Failure) -> None:
-    """No planner comes up with a plan: the plan fails, and what runs in it ends."""
+    """There is no plan to go on with: the plan fails, and what runs in it ends."""
+    drop_holds(turn, task)
     cancel_below(turn, task.id)
-    task = turn.move(turn.task(task.id), turn.task(task.id).state, queue=None)
-    fail(turn, task, failure)
+    fail(turn, turn.task(task.id), failure)
 
 
 def refused(problems: list[Problem]) -> Failure:
@@ -245,12 +219,12 @@ def replan(turn: Turn, why: Replan) -> None:
     if turn.run.graph_rev > settings.limits.replans:
         most = settings.limits.replans
         text = f"planned {turn.run.graph_rev} times, and may be planned anew {most} times"
-        give_up(turn, stopped(turn, task), Failure("fatal", text, code="replan_limit"))
+        give_up(turn, task, Failure("fatal", text, code="replan_limit"))
         return
     if why.plan is not None:
         problems = put(turn, task, settings, why.plan, reason=why.reason, author=why.source)
         if problems:
-            give_up(turn, stopped(turn, turn.task(task.id)), refused(problems))
+            give_up(turn, turn.task(task.id), refused(problems))
         elif not is_planning(turn.task(task.id)):
             end_if_over(turn, turn.task(task.id))
         return
@@ -268,14 +242,6 @@ def ask(turn: Turn, task: Task, told: Json) -> None:
     turn.set_variable(task.id, WANTED, told)
     queue = queue_of(turn, settings_of(task.input).planner)
     turn.move(task, TaskState.QUEUED, queue=queue, ready_at=turn.now)
-
-
-def stopped(turn: Turn, task: Task) -> Task:
-    """The task with nobody planning it any more."""
-    if is_held(task):
-        fence_attempt(turn, task)
-    turn.drop_timer(task.id, "retry")
-    return turn.task(task.id)
 
 
 def cancel(turn: Turn, task: Task) -> bool:

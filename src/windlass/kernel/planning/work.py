@@ -10,8 +10,7 @@ from windlass.kernel.asking import ask_for_attempt, close_question, read_choice,
 from windlass.kernel.checkpoints import checkpoint_of
 from windlass.kernel.nodes import call
 from windlass.kernel.requeue import requeue
-from windlass.kernel.routing import close, leave, succeed
-from windlass.kernel.routing import fail as fail_task
+from windlass.kernel.routing import close, fail, leave, succeed
 from windlass.kernel.scopes import drop_holds
 from windlass.kernel.turn import Turn
 from windlass.kernel.values import encode, parse
@@ -120,4 +119,4 @@ def answered_failure(
         leave(turn, task, [])
         close(turn, task)
     else:
-        fail_task(turn, task, failure, decided=True)
+        fail(turn, task, failure, decided=True)
