@@ -201,14 +201,15 @@ class Turn:
         return found
 
     def open_tasks(self, scope: str) -> list[Task]:
-        """Open tasks below a scope as they stand in this turn."""
+        """Open tasks below a scope as they stand in this turn, which may have opened some again."""
         self._look_through(Task)
         stored = () if self._is_new(scope) else self.view.open_tasks(scope)
         rows = {task.id: self.task(task.id) for task in stored}
         prefix = scope + "~"
-        for key, row in self._made.get(Task, {}).items():
-            if key.startswith(prefix):
-                rows[key] = self.task(cast(Task, row).id)
+        for touched in (self._made, self._changed):
+            for key in touched.get(Task, ()):
+                if key.startswith(prefix):
+                    rows[key] = self.task(key)
         return [task for task in rows.values() if task.state not in TASK_ENDED]
 
     def all_tasks(self) -> list[Task]:

@@ -108,8 +108,9 @@ def accept(turn: Turn, task: Task) -> None:
 
 
 def want_replan(turn: Turn, task: Task, answer: WorkAnswer) -> None:
-    """Have the plan around a task made anew, if its answer asks for that."""
-    if answer.request_replan:
+    """Have the plan around a task made anew, if its answer asks for that. A run that is being
+    cancelled plans no more."""
+    if answer.request_replan and not turn.cancelling:
         brought = {"tasks": answer.child_tasks} if answer.child_tasks else None
         turn.replans.append(Replan(task.scope, "replan", task.id, answer.summary, brought))
 

@@ -5,8 +5,10 @@ import json
 import pytest
 
 from tests.plans import claim, do, of, open_states, planned, say, task
+from windlass.kernel.events import CancelRequested, RetryRequested
 from windlass.model.errors import StaleLease
 from windlass.model.states import RunState
+from windlass.testing.played import RUN_ID
 
 
 def test_a_result_may_bring_the_next_plan_along() -> None:
@@ -99,3 +101,22 @@ def test_replans_are_bounded() -> None:
     assert run.state() is RunState.FAILED
     assert "may be planned anew 2 times" in str(run.row().error)
     assert run.row().graph_rev == 3
+
+
+def test_a_wish_for_another_plan_keeps_no_cancelled_run_from_its_end() -> None:
+    run = planned(task("a"))
+    held = claim(run, "a")
+    run.send(CancelRequested(RUN_ID))
+    say(run, held, {"status": "completed", "request_replan": True})
+    assert run.state() is RunState.CANCELLED
+
+
+def test_a_plan_that_is_given_up_takes_along_what_began_again_in_the_same_turn() -> None:
+    run = planned(task("a"), task("c"), limits={"replans": 1})
+    again = {"status": "completed", "request_replan": True}
+    do(run, "a", {**again, "child_tasks": [task("a"), task("b", "a"), task("c")]})
+    do(run, "b", 1)
+    run.send(RetryRequested(RUN_ID, of(run, "a").id, descendants=True))
+    do(run, "a", again)
+    assert run.state() is RunState.FAILED
+    assert open_states(run) == {"a": "succeeded", "b": "cancelled", "c": "cancelled"}
