@@ -70,6 +70,22 @@ BODIES: dict[str, Json] = {
     "POST /api/v1/runs/bulk": {"action": "cancel", "q": "flow:no-such-flow", "dryRun": True},
     "POST /api/v1/runs/{id}/cancel": {"reason": "r"},
     "POST /api/v1/runs/{id}/priority": {"priority": 5},
+    "POST /api/v1/runs/{id}/hints": {
+        "kind": "constraint_update",
+        "summary": "s",
+        "details": {"a": [1]},
+        "task": "a",
+    },
+    "POST /api/v1/runs/{id}/tasks/{task}/cancel": {"reason": "r"},
+    "POST /api/v1/runs/{id}/tasks/{task}/checkpoints": {
+        "question": "Sure?",
+        "options": [{"id": "y", "label": "Yes", "kind": "choice", "description": "d"}],
+        "defaultAction": {"mode": "select_option", "option_id": "y"},
+        "timeoutSeconds": 5,
+        "severity": "low",
+        "reasonCode": "r",
+        "blocksRun": True,
+    },
     "POST /api/v1/runs/{id}/signal": {"key": "go", "value": {"a": 1}},
     "POST /api/v1/runs/{id}/retry": {"task": "a", "from": True, "dryRun": True},
     "POST /api/v1/workers": {

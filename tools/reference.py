@@ -18,7 +18,7 @@ import msgspec
 from windlass.cli.main import cli
 from windlass.dialects.plain import Limits as DefinitionLimits
 from windlass.engine.engine import Settings
-from windlass.kernel.turn import Limits
+from windlass.kernel.bounds import Limits
 from windlass.server.app import NATIVE, AppOptions
 from windlass.server.openapi import openapi
 from windlass.testing.bench.main import arguments as bench_arguments

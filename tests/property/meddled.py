@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.kernel.bounds import Limits
 from windlass.kernel.downstream import downstream, first_caller
 from windlass.kernel.events import (
     AttemptFailed,
@@ -20,7 +21,6 @@ from windlass.kernel.events import (
     RetryRequested,
     TimerFired,
 )
-from windlass.kernel.turn import Limits
 from windlass.model.errors import Conflict
 from windlass.model.graph import Graph, Kind
 from windlass.model.rows import Attempt, Failure, Task, Timer, Variable

@@ -22,6 +22,8 @@ SHOWN = (
     "node",
     "prompt",
     "show",
+    "options",
+    "blocks_run",
     "state",
     "created_at",
     "expires_at",

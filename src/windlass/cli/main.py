@@ -16,6 +16,7 @@ COMMANDS = {
     "flow": (f"{HOME}.flow:flow", "Publish and look at flows."),
     "run": (f"{HOME}.run:run", "Start, follow and steer runs."),
     "plan": (f"{HOME}.plan:plan", "Start plans for goals, and look at them."),
+    "hint": (f"{HOME}.plan:hint", "Tell a plan something, or have it made anew."),
     "why": (f"{HOME}.run:why", "Say in one line what a run waits for."),
     "inbox": (f"{HOME}.inbox:inbox", "Answer what waits for a person."),
     "pkg": (f"{HOME}.pkg:pkg", "Make, publish and install packages of nodes."),

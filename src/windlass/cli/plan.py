@@ -4,13 +4,14 @@ import click
 
 from windlass.cli import output
 from windlass.cli.api import first, json_option, run_id, wide_option, with_client
-from windlass.cli.params import read_value
+from windlass.cli.params import read_params, read_tags, read_value
 from windlass.cli.printing import print_line
 from windlass.cli.starting import Start, follow, start_options
 from windlass.cli.tables import Column
 from windlass.cli.views import STATE, error_line
 from windlass.client import Client
-from windlass.client.calls import get_run, start_plan
+from windlass.client.calls import get_run
+from windlass.client.plan_calls import start_plan
 from windlass.client.shapes import TaskInfo
 from windlass.model.values import is_object
 
@@ -73,6 +74,70 @@ def show(client: Client, run_ref: str, wide: bool, as_json: bool) -> None:
         print_line(f"{found.outcome}, planned {_times(found.revision)}", err=True)
         if found.output is not None:
             output.show_json(found.output)
+
+
+@plan.command()
+@click.argument("run_ref", metavar="RUN")
+@click.argument("task")
+@click.option("--reason", default="", help="Kept with the run.")
+@with_client
+def cancel(client: Client, run_ref: str, task: str, reason: str) -> None:
+    """Do without a TASK of a plan, by its alias; what depends on it is skipped."""
+    client.run(run_id(client, run_ref)).cancel_task(task, reason)
+    print_line(f"{task} is cancelled, and what depends on it skipped", err=True)
+
+
+@plan.command()
+@click.argument("run_ref", metavar="RUN")
+@click.argument("task")
+@click.argument("question")
+@click.option("--option", "pairs", multiple=True, help="id=label of an answer; repeatable.")
+@click.option("--block", is_flag=True, help="Hold back the whole run until it is answered.")
+@json_option
+@with_client
+def ask(
+    client: Client,
+    run_ref: str,
+    task: str,
+    question: str,
+    pairs: tuple[str, ...],
+    block: bool,
+    as_json: bool,
+) -> None:
+    """Have a person asked before a TASK goes on; its next attempt is told the answer."""
+    handle = client.run(run_id(client, run_ref))
+    asked = handle.ask(task, question, options=read_tags(pairs), blocks_run=block)
+    output.show_json(asked) if as_json else print_line(asked.id)
+
+
+@click.command()
+@click.argument("run_ref", metavar="RUN")
+@click.argument("text", required=False, default="")
+@click.option("-p", "--param", "pairs", multiple=True, help="name=text or name:=json to be added.")
+@click.option("--task", default="", help="Add to the inputs of this task, not to the run's.")
+@click.option("--replan", is_flag=True, help="Have the plan made anew; TEXT says why.")
+@click.option("--plan", "document", default="", help="The plan to go on with: JSON, @file or @-.")
+@with_client
+def hint(
+    client: Client,
+    run_ref: str,
+    text: str,
+    pairs: tuple[str, ...],
+    task: str,
+    replan: bool,
+    document: str,
+) -> None:
+    """Tell the plan of a RUN something, or have it made anew."""
+    details = read_params("", pairs)
+    if document:
+        details["replacement_plan"] = read_value(document)
+    again = replan or bool(document)
+    if not again and not details:
+        raise click.UsageError("give what is to be added with -p, or --replan")
+    kind = "replan_request" if again else "constraint_update" if task else "context_update"
+    client.run(run_id(client, run_ref)).hint(kind, text, details=details, task=task)
+    told = "it is planned anew" if again else "whoever comes next is told"
+    print_line(told, err=True)
 
 
 def _columns() -> list[Column]:

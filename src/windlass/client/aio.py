@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 import anyio
 import httpx
 
-from windlass.client import calls, scripts, wire
+from windlass.client import calls, plan_calls, scripts, wire
 from windlass.client.methods import AsyncMethod, AsyncRunMethod, Becomes
 from windlass.client.requests import Call, Pause, Script, Work
 from windlass.client.settings import resolve
@@ -71,6 +71,7 @@ class AsyncClient:
     versions = AsyncMethod(calls.versions)
     version = AsyncMethod(calls.version)
     start = _Begins(scripts.start)
+    plan = _Begins(plan_calls.start_plan)
     runs = AsyncMethod(calls.runs)
     bulk = AsyncMethod(calls.bulk)
     inbox = AsyncMethod(calls.inbox)
@@ -208,6 +209,9 @@ class AsyncRun:
     why = AsyncRunMethod(calls.why)
     cancel = AsyncRunMethod(calls.cancel)
     set_priority = AsyncRunMethod(calls.set_priority)
+    hint = AsyncRunMethod(plan_calls.hint)
+    cancel_task = AsyncRunMethod(plan_calls.cancel_task)
+    ask = AsyncRunMethod(plan_calls.ask)
     delete = AsyncRunMethod(calls.delete)
     signal = AsyncRunMethod(calls.signal)
     retry = AsyncRunMethod(calls.retry)

@@ -5,8 +5,8 @@ Both clients get their methods from these functions, so their signatures are the
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
-from urllib.parse import quote
 
+from windlass.client.paths import API, listing, path_part, post, run_path
 from windlass.client.requests import Call, Ignored, encode
 from windlass.client.shapes import (
     AttemptInfo,
@@ -35,8 +35,6 @@ from windlass.client.shapes import (
     WorkerInfo,
 )
 
-API = "/api/v1"
-
 
 class Compiles(Protocol):
     """A flow written in Python."""
@@ -64,7 +62,7 @@ def publish(
         if isinstance(flow, str):
             raise ValueError("give a definition, or a Flow that has one")
         definition = flow.compile()
-    path = f"{API}/flows/{_part(name)}/versions"
+    path = f"{API}/flows/{path_part(name)}/versions"
     if isinstance(definition, str):
         if description or status != "published":
             raise ValueError("text travels alone; give an object to add a description or status")
@@ -76,7 +74,7 @@ def publish(
     if is_workflow(definition):
         # It brings its own name along; the path may only say its id once more.
         body["dialect"] = "workflow"
-        path = f"{API}/flows/{_part(str(definition.get('id')))}/versions"
+        path = f"{API}/flows/{path_part(str(definition.get('id')))}/versions"
     if description:
         body["description"] = description
     return Call("POST", path, Published, body=encode(body))
@@ -100,19 +98,19 @@ def is_workflow(definition: Mapping[str, Any]) -> bool:
 
 
 def flows(q: str = "", *, limit: int = 50, cursor: str | int = "") -> Call[Page[FlowInfo]]:
-    return Call("GET", f"{API}/flows", Page[FlowInfo], _listing(limit, cursor, q=q))
+    return Call("GET", f"{API}/flows", Page[FlowInfo], listing(limit, cursor, q=q))
 
 
 def flow(name: str) -> Call[FlowInfo]:
-    return Call("GET", f"{API}/flows/{_part(name)}", FlowInfo)
+    return Call("GET", f"{API}/flows/{path_part(name)}", FlowInfo)
 
 
 def versions(name: str) -> Call[Page[VersionInfo]]:
-    return Call("GET", f"{API}/flows/{_part(name)}/versions", Page[VersionInfo])
+    return Call("GET", f"{API}/flows/{path_part(name)}/versions", Page[VersionInfo])
 
 
 def version(name: str, number: int) -> Call[VersionInfo]:
-    return Call("GET", f"{API}/flows/{_part(name)}/versions/{number}", VersionInfo)
+    return Call("GET", f"{API}/flows/{path_part(name)}/versions/{number}", VersionInfo)
 
 
 def start(
@@ -136,92 +134,66 @@ def start(
     return Call("POST", f"{API}/runs", RunInfo, body=encode(body), headers=headers)
 
 
-def start_plan(
-    goal: str,
-    *,
-    plan: object = None,
-    input: object = None,  # noqa: A002  the wire's name
-    planner: str = "",
-    worker: str = "",
-    key: str = "",
-    tags: Mapping[str, str] | None = None,
-    priority: int = 0,
-) -> Call[RunInfo]:
-    """Start a run for a goal: with a plan to begin with, or by asking its planner for one."""
-    given = {
-        "plan": plan,
-        "input": input,
-        "plannerProfile": planner or None,
-        "workerProfile": worker or None,
-        "tags": dict(tags) if tags else None,
-        "priority": priority or None,
-    }
-    body: dict[str, object] = {"dialect": "plan", "goal": goal}
-    body |= {name: value for name, value in given.items() if value is not None}
-    headers = {"Idempotency-Key": key} if key else {}
-    return Call("POST", f"{API}/runs", RunInfo, body=encode(body), headers=headers)
-
-
 def runs(q: str = "", *, limit: int = 50, cursor: str | int = "") -> Call[Page[RunInfo]]:
     """Runs by filter, newest first: `status:failed flow:review-* started:>-2h`."""
-    return Call("GET", f"{API}/runs", Page[RunInfo], _listing(limit, cursor, q=q))
+    return Call("GET", f"{API}/runs", Page[RunInfo], listing(limit, cursor, q=q))
 
 
 def get_run(run_id: str, wait_ms: int = 0) -> Call[RunInfo]:
     """A run; with `wait_ms` the server answers when it has ended, or after that time."""
     query: dict[str, str | int] = {"waitMs": wait_ms} if wait_ms else {}
-    return Call("GET", _run(run_id), RunInfo, query, wait_s=wait_ms / 1000)
+    return Call("GET", run_path(run_id), RunInfo, query, wait_s=wait_ms / 1000)
 
 
 def tasks(
     run_id: str, *, state: str = "", limit: int = 100, cursor: str | int = ""
 ) -> Call[Page[TaskInfo]]:
-    query = _listing(limit, cursor, state=state)
-    return Call("GET", f"{_run(run_id)}/tasks", Page[TaskInfo], query)
+    query = listing(limit, cursor, state=state)
+    return Call("GET", f"{run_path(run_id)}/tasks", Page[TaskInfo], query)
 
 
 def attempts(
     run_id: str, *, task: str = "", limit: int = 200, cursor: str | int = ""
 ) -> Call[Page[AttemptInfo]]:
     """Attempts with their logs, of a run or of one of its tasks by id."""
-    query = _listing(limit, cursor, task=task)
-    return Call("GET", f"{_run(run_id)}/attempts", Page[AttemptInfo], query)
+    query = listing(limit, cursor, task=task)
+    return Call("GET", f"{run_path(run_id)}/attempts", Page[AttemptInfo], query)
 
 
 def history(run_id: str, *, after: int = 0, limit: int = 500) -> Call[Page[EventInfo]]:
     """A page of a run's events."""
     query: dict[str, str | int] = {"after": after, "limit": limit}
-    return Call("GET", f"{_run(run_id)}/events", Page[EventInfo], query)
+    return Call("GET", f"{run_path(run_id)}/events", Page[EventInfo], query)
 
 
 def revisions(run_id: str, *, limit: int = 50, cursor: str | int = "") -> Call[Page[RevisionInfo]]:
     """How a run's graph has grown, oldest first."""
-    query = _listing(limit, cursor)
-    return Call("GET", f"{_run(run_id)}/revisions", Page[RevisionInfo], query)
+    query = listing(limit, cursor)
+    return Call("GET", f"{run_path(run_id)}/revisions", Page[RevisionInfo], query)
 
 
 def why(run_id: str) -> Call[Why]:
     """What the run waits for, who holds it and until when."""
-    return Call("GET", f"{_run(run_id)}/why", Why)
+    return Call("GET", f"{run_path(run_id)}/why", Why)
 
 
 def delete(run_id: str) -> Call[Ignored]:
     """Delete a run that has ended, with everything that is kept of it."""
-    return Call("DELETE", _run(run_id), Ignored)
+    return Call("DELETE", run_path(run_id), Ignored)
 
 
 def set_priority(run_id: str, priority: int) -> Call[Ignored]:
     """Let what waits of the run go before others (higher) or after them."""
-    return _post(f"{_run(run_id)}/priority", Ignored, {"priority": priority})
+    return post(f"{run_path(run_id)}/priority", Ignored, {"priority": priority})
 
 
 def cancel(run_id: str, reason: str = "") -> Call[Ignored]:
-    return _post(f"{_run(run_id)}/cancel", Ignored, {"reason": reason} if reason else {})
+    return post(f"{run_path(run_id)}/cancel", Ignored, {"reason": reason} if reason else {})
 
 
 def signal(run_id: str, key: str, value: object = None) -> Call[Ignored]:
     """Give a waiting run a value."""
-    return _post(f"{_run(run_id)}/signal", Ignored, {"key": key, "value": value})
+    return post(f"{run_path(run_id)}/signal", Ignored, {"key": key, "value": value})
 
 
 def retry(
@@ -231,36 +203,36 @@ def retry(
     body: dict[str, Any] = {"from": from_, "dryRun": dry_run}
     if task is not None:
         body["task"] = task
-    return _post(f"{_run(run_id)}/retry", Redone, body)
+    return post(f"{run_path(run_id)}/retry", Redone, body)
 
 
 def rerun(run_id: str) -> Call[RunInfo]:
     """Start a new run with the same flow version and input."""
-    return _post(f"{_run(run_id)}/rerun", RunInfo, {})
+    return post(f"{run_path(run_id)}/rerun", RunInfo, {})
 
 
 def bulk(action: str, q: str, *, dry_run: bool = False) -> Call[BulkDone]:
     """Cancel or retry every run a filter finds."""
     body = {"action": action, "q": q, "dryRun": dry_run}
-    return _post(f"{API}/runs/bulk", BulkDone, body)
+    return post(f"{API}/runs/bulk", BulkDone, body)
 
 
 def inbox(
     *, state: str = "open", run: str = "", limit: int = 50, cursor: str | int = ""
 ) -> Call[Page[CheckpointInfo]]:
     """What waits for a person, in every run or in one."""
-    query = _listing(limit, cursor, state=state, run=run)
+    query = listing(limit, cursor, state=state, run=run)
     return Call("GET", f"{API}/checkpoints", Page[CheckpointInfo], query)
 
 
 def checkpoint(checkpoint_id: str) -> Call[CheckpointInfo]:
-    return Call("GET", f"{API}/checkpoints/{_part(checkpoint_id)}", CheckpointInfo)
+    return Call("GET", f"{API}/checkpoints/{path_part(checkpoint_id)}", CheckpointInfo)
 
 
 def answer(checkpoint_id: str, value: object, *, note: str = "") -> Call[Ignored]:
     """Answer a checkpoint; Conflict if somebody already has."""
     body = {"answer": value, "note": note} if note else {"answer": value}
-    return _post(f"{API}/checkpoints/{_part(checkpoint_id)}/resolve", Ignored, body)
+    return post(f"{API}/checkpoints/{path_part(checkpoint_id)}/resolve", Ignored, body)
 
 
 def approve(checkpoint_id: str, *, note: str = "") -> Call[Ignored]:
@@ -272,20 +244,20 @@ def reject(checkpoint_id: str, *, note: str = "") -> Call[Ignored]:
 
 
 def workers(*, limit: int = 100, cursor: str | int = "") -> Call[Page[WorkerInfo]]:
-    return Call("GET", f"{API}/workers", Page[WorkerInfo], _listing(limit, cursor))
+    return Call("GET", f"{API}/workers", Page[WorkerInfo], listing(limit, cursor))
 
 
 def command(worker_id: str, type_: str, **fields: str) -> Call[CommandInfo]:
     """Send a command to a worker on the link: drain, undrain, pkg.install, pkg.uninstall."""
-    return _post(
-        f"{API}/workers/{_part(worker_id)}/commands", CommandInfo, {"type": type_} | fields
+    return post(
+        f"{API}/workers/{path_part(worker_id)}/commands", CommandInfo, {"type": type_} | fields
     )
 
 
 def rebind(run_id: str, worker_id: str | None = None) -> Call[Ignored]:
     """Send what a run has waiting for its worker to another one, or to any other."""
     body = {"workerId": worker_id} if worker_id else {}
-    return _post(f"{API}/scheduler/runs/{_part(run_id)}/rebind", Ignored, body)
+    return post(f"{API}/scheduler/runs/{path_part(run_id)}/rebind", Ignored, body)
 
 
 def publish_package(archive: bytes) -> Call[PackageInfo]:
@@ -295,24 +267,24 @@ def publish_package(archive: bytes) -> Call[PackageInfo]:
 
 
 def packages(q: str = "", *, limit: int = 50, cursor: str | int = "") -> Call[Page[PackageInfo]]:
-    return Call("GET", f"{API}/packages", Page[PackageInfo], _listing(limit, cursor, q=q))
+    return Call("GET", f"{API}/packages", Page[PackageInfo], listing(limit, cursor, q=q))
 
 
 def package(name: str, version: str = "") -> Call[PackageInfo]:
     """A package with its manifest; the newest version unless one is named."""
     query: dict[str, str | int] = {"version": version} if version else {}
-    return Call("GET", f"{API}/packages/{_part(name)}", PackageInfo, query)
+    return Call("GET", f"{API}/packages/{path_part(name)}", PackageInfo, query)
 
 
 def set_package_status(name: str, version: str, status: str) -> Call[PackageInfo]:
     """Deprecate a version, yank it, or make it active again."""
-    path = f"{API}/published-packages/{_part(name)}/versions/{_part(version)}"
+    path = f"{API}/published-packages/{path_part(name)}/versions/{path_part(version)}"
     return Call("PATCH", path, PackageInfo, body=encode({"status": status}))
 
 
 def set_package_tag(name: str, tag: str, version: str) -> Call[PackageInfo]:
     """Let a tag point at a version; `latest` is what is taken where none is named."""
-    path = f"{API}/published-packages/{_part(name)}/tags/{_part(tag)}"
+    path = f"{API}/published-packages/{path_part(name)}/tags/{path_part(tag)}"
     return Call("PUT", path, PackageInfo, body=encode({"version": version}))
 
 
@@ -336,34 +308,34 @@ def create_token(
         body["workers"] = workers
     if expires_in_s is not None:
         body["expiresInS"] = expires_in_s
-    return _post(f"{API}/tokens", TokenInfo, body)
+    return post(f"{API}/tokens", TokenInfo, body)
 
 
 def create_tenant(name: str, *, description: str = "") -> Call[TenantInfo]:
     """Add a tenant; this is for operators of the whole system."""
-    return _post(f"{API}/tenants", TenantInfo, {"name": name, "description": description})
+    return post(f"{API}/tenants", TenantInfo, {"name": name, "description": description})
 
 
 def set_tenant_weight(name: str, weight: int) -> Call[TenantInfo]:
     """Say how much of what is free a tenant gets, beside the others."""
     body = encode({"weight": weight})
-    return Call("PATCH", f"{API}/tenants/{_part(name)}", TenantInfo, body=body)
+    return Call("PATCH", f"{API}/tenants/{path_part(name)}", TenantInfo, body=body)
 
 
 def tenants(*, limit: int = 100, cursor: str | int = "") -> Call[Page[TenantInfo]]:
-    return Call("GET", f"{API}/tenants", Page[TenantInfo], _listing(limit, cursor))
+    return Call("GET", f"{API}/tenants", Page[TenantInfo], listing(limit, cursor))
 
 
 def limits(
     *, prefix: str = "", key: str = "", limit: int = 100, cursor: str | int = ""
 ) -> Call[Page[LimitInfo]]:
     """Keys in use: one, or those that begin so."""
-    query = _listing(limit, cursor, prefix=prefix, key=key)
+    query = listing(limit, cursor, prefix=prefix, key=key)
     return Call("GET", f"{API}/limits", Page[LimitInfo], query)
 
 
 def limit_rules(*, limit: int = 100, cursor: str | int = "") -> Call[Page[LimitRuleInfo]]:
-    return Call("GET", f"{API}/limit-rules", Page[LimitRuleInfo], _listing(limit, cursor))
+    return Call("GET", f"{API}/limit-rules", Page[LimitRuleInfo], listing(limit, cursor))
 
 
 def set_limit(
@@ -389,11 +361,11 @@ def tokens() -> Call[Page[TokenInfo]]:
 
 
 def revoke_token(token_id: str) -> Call[Ignored]:
-    return Call("DELETE", f"{API}/tokens/{_part(token_id)}", Ignored)
+    return Call("DELETE", f"{API}/tokens/{path_part(token_id)}", Ignored)
 
 
 def users(q: str = "", *, limit: int = 50, cursor: str | int = "") -> Call[UserPage]:
-    return Call("GET", f"{API}/users", UserPage, _listing(limit, cursor, q=q))
+    return Call("GET", f"{API}/users", UserPage, listing(limit, cursor, q=q))
 
 
 def create_user(
@@ -403,39 +375,19 @@ def create_user(
     body = {"username": username, "password": password, "roles": list(roles)}
     if display_name:
         body["displayName"] = display_name
-    return _post(f"{API}/users", UserInfo, body)
+    return post(f"{API}/users", UserInfo, body)
 
 
 def set_password(user: str, password: str) -> Call[Ignored]:
     """Give a user, by id or name, another password; their sessions end."""
-    return _post(f"{API}/users/{_part(user)}/password", Ignored, {"password": password})
+    return post(f"{API}/users/{path_part(user)}/password", Ignored, {"password": password})
 
 
 def set_active(user: str, active: bool) -> Call[UserInfo]:
     """Disable a user, by id or name, or take that back."""
     body = encode({"isActive": active})
-    return Call("PATCH", f"{API}/users/{_part(user)}/status", UserInfo, body=body)
+    return Call("PATCH", f"{API}/users/{path_part(user)}/status", UserInfo, body=body)
 
 
 def info() -> Call[ServerInfo]:
     return Call("GET", f"{API}/info", ServerInfo)
-
-
-def _post(path: str, answer: type[Any], body: object) -> Call[Any]:
-    return Call("POST", path, answer, body=encode(body))
-
-
-def _listing(limit: int, cursor: str | int, **filters: str) -> dict[str, str | int]:
-    query: dict[str, str | int] = {"limit": limit}
-    query.update((name, value) for name, value in filters.items() if value)
-    if cursor != "":
-        query["cursor"] = cursor
-    return query
-
-
-def _run(run_id: str) -> str:
-    return f"{API}/runs/{_part(run_id)}"
-
-
-def _part(text: str) -> str:
-    return quote(text, safe="~@.")

@@ -195,6 +195,8 @@ class CheckpointInfo(Shape, frozen=True, kw_only=True):
     created_at: int | None = None
     expires_at: int | None = None
     answered_at: int | None = None
+    options: list[dict[str, Any]] = []
+    blocks_run: bool = False
 
 
 class WorkerInfo(Shape, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import httpx
 
-from windlass.client import calls, scripts, wire
+from windlass.client import calls, plan_calls, scripts, wire
 from windlass.client.methods import Becomes, Method, RunMethod
 from windlass.client.requests import Call, Pause, Script, Work
 from windlass.client.settings import resolve
@@ -69,6 +69,7 @@ class Client:
     versions = Method(calls.versions)
     version = Method(calls.version)
     start = _Begins(scripts.start)
+    plan = _Begins(plan_calls.start_plan)
     runs = Method(calls.runs)
     bulk = Method(calls.bulk)
     inbox = Method(calls.inbox)
@@ -203,6 +204,9 @@ class Run:
     why = RunMethod(calls.why)
     cancel = RunMethod(calls.cancel)
     set_priority = RunMethod(calls.set_priority)
+    hint = RunMethod(plan_calls.hint)
+    cancel_task = RunMethod(plan_calls.cancel_task)
+    ask = RunMethod(plan_calls.ask)
     delete = RunMethod(calls.delete)
     signal = RunMethod(calls.signal)
     retry = RunMethod(calls.retry)

@@ -26,6 +26,7 @@ from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, WriteJob
 from windlass.engine.limits.state import LimitState
 from windlass.engine.passes import Pass, Shared
 from windlass.engine.workspace import Workspace
+from windlass.kernel.bounds import Limits
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
@@ -34,7 +35,6 @@ from windlass.kernel.events import (
     LeaseExpired,
     TimerFired,
 )
-from windlass.kernel.turn import Limits
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import Event, Failure
 from windlass.ports.store import Raced, Store, Writes

@@ -24,8 +24,8 @@ from windlass.engine.loops.forever import Duties
 from windlass.engine.run_counts import RunCounts
 from windlass.engine.tenants import Tenants, TenantStore
 from windlass.engine.window_counts import WindowCounts
+from windlass.kernel.bounds import Limits
 from windlass.kernel.events import RunEvent
-from windlass.kernel.turn import Limits
 from windlass.model.errors import Unavailable
 from windlass.model.ids import uuid7
 from windlass.model.limits import LimitRule, LimitUse

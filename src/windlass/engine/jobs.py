@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from windlass.engine.demand import Demand
+from windlass.kernel.bounds import Limits
 from windlass.kernel.decide import decide, run_id_of, start
 from windlass.kernel.events import (
     AttemptFailed,
@@ -21,7 +22,7 @@ from windlass.kernel.events import (
     TimerFired,
     WakeTask,
 )
-from windlass.kernel.turn import Decision, Limits
+from windlass.kernel.turn import Decision
 from windlass.kernel.view import Need, View
 from windlass.model.errors import NotFound, WindlassError
 from windlass.model.graph import Graph

@@ -21,9 +21,10 @@ from windlass.engine.limits.state import LimitState
 from windlass.engine.loading import load
 from windlass.engine.notices import notices_of
 from windlass.engine.workspace import Batch, RunView, Workspace
+from windlass.kernel.bounds import Limits
 from windlass.kernel.decide import NOTHING
 from windlass.kernel.events import BreakRun, Claim, LeaseExpired, ParkTask, WakeTask
-from windlass.kernel.turn import Decision, Limits
+from windlass.kernel.turn import Decision
 from windlass.kernel.view import Missing, Need, Outgrown
 from windlass.model.assignment import Assignment
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError

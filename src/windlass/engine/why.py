@@ -8,6 +8,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.flows import POCKETFLOW
 from windlass.engine.limits.why import limit_line
 from windlass.engine.workers import live_workers, serves
+from windlass.kernel.barriers import is_held_back
 from windlass.kernel.leases import is_held, is_planning
 from windlass.model.graph import CONTAINERS, Kind
 from windlass.model.ids import attempt_id
@@ -41,7 +42,7 @@ async def why(engine: Engine, run: Run) -> Why:
     async with engine.store.session() as session:
         tasks = [task for task in await session.open_tasks([run.id]) if not task.total]
         tasks = [task for task in tasks if task.kind not in CONTAINERS or is_planning(task)]
-        tasks.sort(key=lambda task: (_ORDER.index(task.state), task.id))
+        tasks.sort(key=lambda task: (_ORDER.index(task.state), is_held_back(task), task.id))
         shown = tasks[:_TASKS_MAX]
         held = [attempt_id(t.id, t.attempts) for t in shown if is_held(t)]
         attempts = {row.task_id: row for row in await session.rows(Attempt, held)}
@@ -100,6 +101,8 @@ async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
             return f"{name} waits {left:.0f} s before its verdict is asked for again"
         case TaskState.VERIFYING:
             return f"{name} waits for a verdict{await queue_line(engine, task)}"
+        case TaskState.WAITING if is_held_back(task):
+            return f"{name} is held back with the whole run until a question is answered"
         case TaskState.WAITING if task.parked is not None:
             return f"{name} waits: {await limit_line(engine, task)}"
         case TaskState.WAITING:

@@ -9,10 +9,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from windlass.kernel.checkpoints import asked_id
+from windlass.kernel.checkpoints import asked_id, count_barrier, from_outside_id
 from windlass.kernel.turn import Turn
 from windlass.model.errors import BadRequest
-from windlass.model.questions import Option, Question, Reply, read_question, read_request
+from windlass.model.questions import (
+    Option,
+    Question,
+    Reply,
+    Request,
+    read_question,
+    read_request,
+)
 from windlass.model.rows import Checkpoint, Failure, Json, Task
 from windlass.model.states import CheckpointState, TaskState
 from windlass.model.values import is_object
@@ -60,20 +67,36 @@ def ask_for_attempt(turn: Turn, task: Task, request: dict[str, Any]) -> str:
     read = read_request(request)
     if isinstance(read, str):
         return read
-    due_at = turn.now + read.timeout_ms if read.timeout_ms else None
-    _open(turn, task, QUESTION, read.question, None, read.details, due_at)
-    wait(turn, task, due_at=due_at)
+    _put(turn, task, asked_id(task.id, task.attempts), read)
+    return ""
+
+
+def ask_from_outside(
+    turn: Turn, task: Task, request: Request, name: str, *, judging: bool, by: str
+) -> Checkpoint:
+    """Open what somebody asks about a task that holds nothing; a claim of it waits meanwhile."""
+    details = replace(request.details, judging=judging, asked_by=by)
+    asked = replace(request, details=details)
+    return _put(turn, task, from_outside_id(task.id, name), asked)
+
+
+def _put(turn: Turn, task: Task, checkpoint_id: str, request: Request) -> Checkpoint:
+    due_at = turn.now + request.timeout_ms if request.timeout_ms else None
+    details = request.details
+    asked = _open(turn, task, QUESTION, request.question, None, details, due_at, checkpoint_id)
+    wait(turn, task, wait_key=checkpoint_id, due_at=due_at)
     if due_at is not None:
         turn.set_timer(task.id, "timeout", due_at)
     elif turn.node(task).timeout_ms:
         turn.drop_timer(task.id, "timeout")
-    return ""
+    return asked
 
 
 def wait(turn: Turn, task: Task, **columns: Any) -> None:
     """Let a task wait for the checkpoint that was opened for it."""
     asked = asked_id(task.id, task.attempts)
-    turn.move(task, TaskState.WAITING, **{"wait_key": asked, "due_at": None, **columns})
+    own = {"wait_key": asked, "due_at": None, "parked": None, **columns}
+    turn.move(task, TaskState.WAITING, **own)
 
 
 def _open(
@@ -84,9 +107,10 @@ def _open(
     show: Json | None,
     question: Question,
     due_at: int | None = None,
-) -> None:
+    checkpoint_id: str = "",
+) -> Checkpoint:
     asked = Checkpoint(
-        id=asked_id(task.id, task.attempts),
+        id=checkpoint_id or asked_id(task.id, task.attempts),
         run_id=task.run_id,
         task_id=task.id,
         flow_name=turn.run.flow_name,
@@ -100,7 +124,9 @@ def _open(
         details=question.json(),
     )
     turn.make(asked)
+    count_barrier(turn, asked, 1)
     turn.note(checkpoint=asked.id, state=str(asked.state))
+    return asked
 
 
 # Answers
@@ -167,5 +193,6 @@ def close_question(
         note=note,
     )
     turn.change(closed)
+    count_barrier(turn, closed, -1)
     turn.note(checkpoint=closed.id, state=str(closed.state))
     return turn.move(task, task.state, wait_key=None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.kernel.checkpoints import asked_id
+from windlass.kernel.checkpoints import asked_id, from_outside_id
 from windlass.kernel.planning.lower import tasks_of
 from windlass.kernel.planning.settings import PlanSettings, settings_of
 from windlass.kernel.turn import Turn, container_of
@@ -101,13 +101,16 @@ def predecessor_told(node: Node, row: Task | None) -> dict[str, Any]:
     }
 
 
-def answers_told(turn: Turn, task: Task) -> list[dict[str, Any]]:
-    """What people answered to questions of a task's earlier attempts."""
+def answers_told(turn: Turn, task: Task, outside: list[str]) -> list[dict[str, Any]]:
+    """What people answered to questions of a task's earlier attempts, and to those asked about it
+    from `outside`."""
     first = max(1, task.attempts - _TRIES_TOLD + 1)
     ids = [asked_id(task.id, number) for number in range(first, task.attempts + 1)]
+    ids += [from_outside_id(task.id, name) for name in outside]
     told: list[dict[str, Any]] = []
-    for row in turn.rows(Checkpoint, ids).values():
-        if row is None or row.state is CheckpointState.OPEN or row.answer is None:
+    rows = [row for row in turn.rows(Checkpoint, ids).values() if row is not None]
+    for row in sorted(rows, key=lambda row: row.created_at):
+        if row.state is CheckpointState.OPEN or row.answer is None:
             continue
         given: Any = parse(row.answer)
         reply = given if is_object(given) else {"mode": "select_option", "option_id": given}
@@ -123,14 +126,16 @@ def common(turn: Turn, task: Task, node: Node, role: Role) -> dict[str, Any]:
     container = container_of(turn, task) if planned is not None else None
     needs = [node_path(node.scope_path, name) for name in planned.depends_on] if planned else []
     rows = turn.rows(Task, [task_id(task.scope, path, 0) for path in needs])
+    settings = settings_of(container.input) if container is not None else None
+    outside = settings.asked.get(node.key, []) if settings is not None else []
     return {
         "role": str(role),
-        "run": run_told(turn, settings_of(container.input) if container is not None else None),
+        "run": run_told(turn, settings),
         "task": {
             "id": task.id,
             "alias": node.key,
             "goal": planned.goal if planned is not None else "",
-            "inputs": parse(task.input),
+            "inputs": inputs_told(task, node, settings),
             "worker_profile": node.target.service if node.target is not None else "",
             "attempt_no": task.attempts + 1,
         },
@@ -138,12 +143,19 @@ def common(turn: Turn, task: Task, node: Node, role: Role) -> dict[str, Any]:
             predecessor_told(turn.graph.nodes[path], row)
             for path, row in zip(needs, rows.values(), strict=True)
         ],
-        "answers": answers_told(turn, task) if task.attempts else [],
+        "answers": answers_told(turn, task, outside) if task.attempts or outside else [],
         "feedback": told_before(turn, task),
         "env": None,
         "blackboard": [],
         "budget": {},
     }
+
+
+def inputs_told(task: Task, node: Node, settings: PlanSettings | None) -> Any:
+    """A task's inputs, with what somebody added to them meanwhile."""
+    inputs = parse(task.input)
+    hints = settings.hints.get(node.key) if settings is not None else None
+    return {**inputs, **hints} if hints and is_object(inputs) else hints or inputs
 
 
 def result_told(claim: Attempt, *, planned: bool) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def cancel_run(turn: Turn) -> None:
             if plan.cancel(turn, task):
                 ask_to_stop(turn, task)
                 still_running = True
-        elif task.kind in CONTAINERS:
+        elif task.kind in CONTAINERS and task.state is not TaskState.PENDING:
             # It closes with the last of its children; no more of them are made.
             turn.drop_timer(task.id, "expand")
             turn.drop_timer(task.id, "timeout")

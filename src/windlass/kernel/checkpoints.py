@@ -1,12 +1,16 @@
 """Which checkpoint is whose: their ids follow from tasks and attempts."""
 
 from windlass.kernel.turn import Turn
+from windlass.model.graph import Kind
+from windlass.model.questions import read_question
 from windlass.model.rows import Checkpoint, Task
 
 
 def open_checkpoint_id(task: Task) -> str:
-    """A task's checkpoint; one more each time the task is reopened, or an attempt of it asks."""
-    return asked_id(task.id, task.attempts) if task.attempts else f"{task.id}!{task.generation}"
+    """The checkpoint a task waits for; an approval has one more each time it is reopened."""
+    if task.kind == Kind.CALL and task.wait_key is not None:
+        return task.wait_key
+    return f"{task.id}!{task.generation}"
 
 
 def asked_id(task_id: str, number: int) -> str:
@@ -14,5 +18,16 @@ def asked_id(task_id: str, number: int) -> str:
     return f"{task_id}!ask{number}"
 
 
+def from_outside_id(task_id: str, name: str) -> str:
+    """The checkpoint of a question that somebody else asked about a task, under a new name."""
+    return f"{task_id}!{name}"
+
+
 def checkpoint_of(turn: Turn, task: Task) -> Checkpoint | None:
     return turn.get(Checkpoint, open_checkpoint_id(task))
+
+
+def count_barrier(turn: Turn, checkpoint: Checkpoint, delta: int) -> None:
+    """A question is opened or closed: where it blocks the run, that is a barrier more or less."""
+    if checkpoint.details is not None and read_question(checkpoint.details).blocks_run:
+        turn.count_run(barriers=delta)

@@ -9,8 +9,22 @@ from typing import assert_never
 
 import msgspec
 
-from windlass.kernel import asking, calls, cancel, grow, late, placement, redo, reopen, verifying
+from windlass.kernel import (
+    asking,
+    barriers,
+    calls,
+    cancel,
+    grow,
+    late,
+    outcomes,
+    placement,
+    redo,
+    reopen,
+    steering,
+    verifying,
+)
 from windlass.kernel import limits as limiting
+from windlass.kernel.bounds import Limits
 from windlass.kernel.claims import claim_task
 from windlass.kernel.events import (
     AttemptFailed,
@@ -20,28 +34,31 @@ from windlass.kernel.events import (
     CancelRequested,
     CheckpointAnswered,
     Claim,
+    HintGiven,
     LeaseExpired,
     NextRequested,
     ParkTask,
     PatchGraph,
     PriorityChanged,
+    QuestionAsked,
     RebindRequested,
     RetryRequested,
     RunEvent,
     SignalReceived,
     StartRun,
+    TaskCancelRequested,
     TimerFired,
     WakeTask,
 )
 from windlass.kernel.leases import NO_OUTCOME, is_held
 from windlass.kernel.nodes import call, fanout, plan, subflow, timer, wait
 from windlass.kernel.planning import work
-from windlass.kernel.turn import Decision, Limits, Turn, Visit
+from windlass.kernel.turn import Decision, Turn, Visit
 from windlass.kernel.view import View
 from windlass.kernel.visits import visit_all
 from windlass.model.errors import Conflict, NotFound, StaleLease
 from windlass.model.graph import Graph, Kind
-from windlass.model.ids import attempt_id, run_of, task_of
+from windlass.model.ids import run_of, task_of
 from windlass.model.rows import Attempt, Checkpoint, Failure, Json, Run, Task, Timer
 from windlass.model.states import (
     ATTEMPT_LIVE,
@@ -95,6 +112,12 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return _answer(turn, event)
         case CancelRequested():
             return _cancel(turn, event)
+        case TaskCancelRequested():
+            return _cancel_task(turn, event)
+        case QuestionAsked():
+            return _ask(turn, event)
+        case HintGiven():
+            return _hint(turn, event)
         case PriorityChanged():
             return _priority(turn, event)
         case RetryRequested():
@@ -135,6 +158,8 @@ def _finish(
     while turn.replans:
         plan.replan_all(turn)
         visit_all(turn)
+    if turn.barriers or turn.barriers_before:
+        barriers.keep(turn)
     turn.settle_run()
     decision = turn.decision(type_, task_id, answer, **data)
     if turn.grown:
@@ -231,19 +256,8 @@ def _failed(turn: Turn, event: AttemptFailed) -> Decision:
         task, attempt = _live(turn, event.attempt_id)
     else:
         task, attempt = _reported(turn, event.attempt_id)
-    _ended_without_result(turn, task, attempt, event.failure, event.log)
+    outcomes.ended_without_result(turn, task, attempt, event.failure, event.log)
     return _finish(turn, "attempt.failed", task.id, "accepted")
-
-
-def _ended_without_result(
-    turn: Turn, task: Task, attempt: Attempt, failure: Failure, log: str | None = None
-) -> None:
-    if attempt.role is Role.VERIFY:
-        verifying.no_verdict(turn, task, attempt, failure, log)
-    elif attempt.role is Role.PLAN:
-        plan.not_planned(turn, task, attempt, failure, log)
-    else:
-        call.attempt_failed(turn, task, attempt, failure, log)
 
 
 def _next(turn: Turn, event: NextRequested) -> Decision:
@@ -268,7 +282,7 @@ def _lease_expired(turn: Turn, event: LeaseExpired) -> Decision:
         return NOTHING
     task = turn.task(attempt.task_id)
     text = f"worker {attempt.worker_id} did not renew its lease"
-    _ended_without_result(turn, task, attempt, Failure("lost", text))
+    outcomes.ended_without_result(turn, task, attempt, Failure("lost", text))
     return _finish(turn, "attempt.lost", task.id, None)
 
 
@@ -297,23 +311,13 @@ def _task_timer(turn: Turn, task: Task, kind: str) -> None:
         case "timeout", Kind.CALL if task.state is TaskState.WAITING:
             work.expired(turn, task)
         case "timeout", Kind.CALL:
-            _timed_out(turn, task)
+            outcomes.timed_out(turn, task)
         case "timeout", Kind.SUBFLOW:
             subflow.timed_out(turn, task)
         case "timeout", _:
             wait.timed_out(turn, task)
         case _:
             raise AssertionError(f"timer {kind} on a {task.kind} task")
-
-
-def _timed_out(turn: Turn, task: Task) -> None:
-    """The attempt's time is up: fence it and let the rules for its role decide."""
-    attempt = turn.get(Attempt, attempt_id(task.id, task.attempts))
-    assert attempt is not None
-    rule = turn.node(task).verification if attempt.role is Role.VERIFY else turn.node(task)
-    assert rule is not None
-    text = f"no result within {rule.timeout_ms} ms"
-    _ended_without_result(turn, task, attempt, Failure("timeout", text))
 
 
 def _signal(turn: Turn, event: SignalReceived) -> Decision:
@@ -362,6 +366,22 @@ def _cancel(turn: Turn, event: CancelRequested) -> Decision:
         return NOTHING
     cancel.cancel_run(turn)
     return _finish(turn, "run.cancel_requested", None, None, reason=event.reason)
+
+
+def _cancel_task(turn: Turn, event: TaskCancelRequested) -> Decision:
+    task = steering.cancel_task(turn, event.task_id)
+    return _finish(turn, "task.cancel_requested", task.id, task.id, reason=event.reason)
+
+
+def _ask(turn: Turn, event: QuestionAsked) -> Decision:
+    asked = steering.ask(turn, event.task_id, event.request, event.name, event.by)
+    return _finish(turn, "checkpoint.asked", event.task_id, asked, by=event.by)
+
+
+def _hint(turn: Turn, event: HintGiven) -> Decision:
+    told = steering.hint(turn, event.hint)
+    given = {"kind": event.hint.kind, "summary": event.hint.summary, "about": event.hint.task_id}
+    return _finish(turn, "hint.given", told.id, told.id, by=event.by, **given)
 
 
 def _priority(turn: Turn, event: PriorityChanged) -> Decision:

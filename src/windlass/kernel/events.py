@@ -4,7 +4,9 @@ from typing import Any
 
 import msgspec
 
+from windlass.model.hints import Hint
 from windlass.model.patches import Patch
+from windlass.model.questions import Request
 from windlass.model.rows import Failure, Json, Run
 
 
@@ -104,6 +106,33 @@ class CancelRequested(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class TaskCancelRequested(msgspec.Struct, frozen=True):
+    """Do without one task, and what only it would have led to."""
+
+    run_id: str
+    task_id: str
+    reason: str = ""
+
+
+class QuestionAsked(msgspec.Struct, frozen=True):
+    """Have a person asked before a task goes on."""
+
+    run_id: str
+    task_id: str
+    request: Request
+    name: str
+    """Under which the question is kept: another for each."""
+    by: str = ""
+
+
+class HintGiven(msgspec.Struct, frozen=True):
+    """Tell a plan something while it goes on."""
+
+    run_id: str
+    hint: Hint
+    by: str = ""
+
+
 class PriorityChanged(msgspec.Struct, frozen=True):
     """What waits of a run, and what it will come to, goes before or after others from now on."""
 
@@ -164,6 +193,9 @@ RunEvent = (
     | SignalReceived
     | CheckpointAnswered
     | CancelRequested
+    | TaskCancelRequested
+    | QuestionAsked
+    | HintGiven
     | PriorityChanged
     | RetryRequested
     | RebindRequested

@@ -30,6 +30,8 @@ def claim_again(
     # A task that was reopened since starts afresh, and avoids nobody.
     if task.attempts != attempt.number or task.avoid != attempt.worker_id:
         return None
+    if task.wait_key is not None:
+        return None  # A person is asked about it now, and it waits for what they say.
     if task.state is TaskState.WAITING:
         turn.drop_timer(task.id, "retry")
         call.retry_due(turn, task)

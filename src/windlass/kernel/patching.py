@@ -7,8 +7,8 @@ have no edges and nothing waits there any more.
 from collections import defaultdict
 from collections.abc import Iterable
 
+from windlass.kernel.bounds import Limits
 from windlass.kernel.downstream import reachable
-from windlass.kernel.turn import Limits
 from windlass.model.errors import Problem
 from windlass.model.graph import SCOPES, Edge, Graph, Kind, Node
 from windlass.model.patches import Patch

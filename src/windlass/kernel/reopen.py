@@ -88,6 +88,9 @@ def reopened(
     task = find_task(own, task_id, run.id)
     if task.state not in _UNDONE:
         raise Conflict(f"task {task.id} is {task.state}, not failed; there is nothing to retry")
+    if is_settled(graph, task):
+        text = f"the run went on after {task.id} was {task.state}"
+        raise Conflict(f"{text}; retry from it, with what came after it")
     around = {place for place in places_above(task.id) if place != run.id}
     return task, [row for row in own if is_undone(graph, row) or row.id in around]
 

@@ -27,6 +27,9 @@ from windlass.model.states import RunState, TaskState
 from windlass.model.values import is_object
 from windlass.model.work_answers import kept_answer
 
+CANCELLED = "cancelled"
+"""The action of a task that somebody did without: what comes after it knows, and so does a redo."""
+
 
 def succeed(turn: Turn, task: Task, output: Json, action: str) -> None:
     """End a task with a result and go on along the edge its action names."""
@@ -142,6 +145,8 @@ def is_settled(graph: Graph, task: Task) -> bool:
         return planned.on_failure == "continue" or task.action == "continue"
     if task.state is TaskState.FAILED:
         return failure_edge(graph, graph.nodes[task.node], failure_of(task)) is not None
+    if task.state is TaskState.CANCELLED:
+        return task.action == CANCELLED
     return task.state in (TaskState.SUCCEEDED, TaskState.SKIPPED)
 
 
@@ -231,8 +236,12 @@ def close(turn: Turn, task: Task) -> None:
     if task.idx >= 0:
         close_branch(turn, task)
         return
-    pending = any(visit.scope == task.scope for visit in turn.visits)
-    if turn.count_scope(task.scope, open=-1) > 0 or pending:
+    end_if_last(turn, task, turn.count_scope(task.scope, open=-1))
+
+
+def end_if_last(turn: Turn, task: Task, left: int) -> None:
+    """End the scope of a task that has ended, if none is `left` there and none on its way."""
+    if left > 0 or any(visit.scope == task.scope for visit in turn.visits):
         return
     container = container_of(turn, task)
     if container is not None:

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from windlass.kernel.checkpoints import checkpoint_of
+from windlass.kernel.checkpoints import checkpoint_of, count_barrier
 from windlass.kernel.leases import is_held
 from windlass.kernel.placement import queue_of
 from windlass.kernel.turn import Turn
@@ -93,4 +93,5 @@ def close_checkpoint(
     checkpoint = checkpoint_of(turn, task)
     if checkpoint is not None and checkpoint.state is CheckpointState.OPEN:
         turn.change(replace(checkpoint, state=state, answered_at=turn.now, **answer))
+        count_barrier(turn, checkpoint, -1)
         turn.note(checkpoint=checkpoint.id, state=str(state))

@@ -31,7 +31,7 @@ TASK: Mapping[TaskState, frozenset[TaskState]] = {
     T.QUEUED: _TASK_ENDS | {T.RUNNING, T.WAITING},
     T.RUNNING: _TASK_ENDS | {T.QUEUED, T.VERIFYING, T.WAITING, T.SKIPPED},
     T.VERIFYING: _TASK_ENDS | {T.QUEUED, T.WAITING},
-    T.WAITING: _TASK_ENDS | {T.QUEUED, T.RUNNING},
+    T.WAITING: _TASK_ENDS | {T.QUEUED, T.RUNNING, T.VERIFYING},
     T.SUCCEEDED: frozenset(),
     T.FAILED: frozenset(),
     T.SKIPPED: frozenset(),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import msgspec
 from msgspec.structs import replace
 
+from windlass.kernel.bounds import Limits
 from windlass.kernel.transitions import check_attempt, check_run, check_task
 from windlass.kernel.view import Missing, Need, Outgrown, View
 from windlass.model.errors import TooMuchWork
@@ -33,36 +34,6 @@ R = TypeVar("R", bound=Row)
 
 _LONG = 4_096
 _ACTIVE = frozenset({TaskState.QUEUED, TaskState.RUNNING, TaskState.VERIFYING})
-
-
-class Limits(msgspec.Struct, frozen=True):
-    """Bounds the kernel keeps; each is a setting."""
-
-    moves_max: int = 16
-    """How often a task may lose its worker before it fails, unless its node says otherwise."""
-    push_backs_max: int = 1_000
-    """How often a task's service may ask to be left alone before that counts as a failure."""
-    branches_per_turn: int = 500
-    """How many branches of a fan-out are made in one transaction."""
-    visits_per_turn: int = 10_000
-    """How many nodes one event may pass through; a loop that does no work ends here."""
-    steps_per_event: int = 250_000
-    """How much deciding one event may cost: some for each node and for each value that is read,
-    every time the event is asked about. A quarter of a second or so, during which nobody else is
-    served."""
-    value_bytes_max: int = 8 * 1024 * 1024
-    """What one task may be given or give, and one shared key hold. What is made of values of before
-    may be twice as long each time round a loop."""
-    cancel_grace_ms: int = 10_000
-    """How long a cancelled run waits for running attempts before it ends without them."""
-    run_nodes_max: int = 10_000
-    """Nodes a run's graph may come to have by patches."""
-    patch_nodes_max: int = 1_000
-    """Nodes one patch may add or drop."""
-    patch_edges_max: int = 8_000
-    patch_bytes_max: int = 4 * 1024 * 1024
-    patches_max: int = 1_000
-    """Patches a run may have: its greatest revision."""
 
 
 def is_active(task: Task) -> bool:
@@ -119,6 +90,7 @@ class Turn:
         self.now = now
         self.limits = limits
         self.seq = run.seq + 1
+        self.barriers_before = run.barriers
         self.visits: list[Visit] = []
         """Nodes this turn still has to go to."""
         self.replans: list[Replan] = []
@@ -212,6 +184,11 @@ class Turn:
                     rows[key] = self.task(key)
         return [task for task in rows.values() if task.state not in TASK_ENDED]
 
+    def touched_tasks(self) -> list[Task]:
+        """The tasks this turn has made or changed, as they stand."""
+        keys = {**self._made.get(Task, {}), **self._changed.get(Task, {})}
+        return [self.task(key) for key in keys]
+
     def all_tasks(self) -> list[Task]:
         """Every task of the run as it stands in this turn, in the order they were made."""
         stored = self.view.all_tasks(self._base.id)
@@ -258,6 +235,12 @@ class Turn:
     @property
     def cancelling(self) -> bool:
         return (self._run.get("state") or self._base.state) is RunState.CANCELLING
+
+    @property
+    def barriers(self) -> int:
+        """How many open questions hold back the run as it stands in this turn."""
+        now: int | None = self._run.get("barriers")
+        return self._base.barriers if now is None else now
 
     @property
     def redone(self) -> bool:

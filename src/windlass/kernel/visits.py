@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from windlass.kernel.entry import may_begin
 from windlass.kernel.fills import task_input
 from windlass.kernel.nodes import call, choice, fanout, plan, subflow, timer, wait
-from windlass.kernel.routing import fail_scope, skip, succeed
+from windlass.kernel.routing import end_if_last, fail_scope, skip, succeed
 from windlass.kernel.superseded import take_up_again
 from windlass.kernel.turn import Turn, Visit
 from windlass.model.graph import Kind, Node
@@ -63,16 +63,18 @@ def arrive(turn: Turn, visit: Visit) -> Task | None:
     """Count an edge in at a node that waits for all of them.
 
     The first to arrive makes the task, pending; the last lets it begin, or skips it if none of
-    them fired. Returns the task when it is to be visited now.
+    them fired; a task of a plan needs all it depends on. Returns the task when it is to be visited
+    now.
     """
     single = turn.graph.joins[visit.path] == 1 and not turn.redone
     task = only_edge(turn, visit) if single else one_edge(turn, visit)
     if task is None:
         return None
-    if not task.edges_fired:
+    node = turn.graph.nodes[visit.path]
+    needed = 1 if node.planned is None else turn.graph.joins[visit.path]
+    if task.edges_fired < needed:
         skip(turn, turn.make_task(task))
         return None
-    node = turn.graph.nodes[visit.path]
     task = replace(task, input=task_input(turn, visit.scope, node))
     return task if may_begin(turn, task, node) else None
 
@@ -92,6 +94,10 @@ def one_edge(turn: Turn, visit: Visit) -> Task | None:
         task = turn.make_task(replace(fresh, edges_open=turn.graph.joins[visit.path]))
     elif task.state is TaskState.SUPERSEDED:
         task = take_up_again(turn, task)
+    elif task.state is TaskState.CANCELLED:
+        # Somebody did without it before its turn came, and what comes after it knows.
+        end_if_last(turn, task, turn.count_scope(task.scope, open=0))
+        return None
     task = turn.move(
         task,
         task.state,

@@ -31,6 +31,12 @@ class Question(msgspec.Struct, frozen=True, omit_defaults=True):
     severity: str = ""
     reason_code: str = ""
     resume_policy: dict[str, Any] | None = None
+    blocks_run: bool = False
+    """Nothing of the run is handed out until it is answered."""
+    judging: bool = False
+    """It was asked while a claim was being judged, which goes on after the answer."""
+    asked_by: str = ""
+    """Who asked; empty where an attempt or a verifier did."""
 
     def json(self) -> Json:
         return msgspec.json.encode(self).decode()
@@ -78,8 +84,6 @@ def read_request(given: Any) -> Request | str:
         return f"not a question: {error}"
     if not read.question.strip() or len(read.question) > _TEXT_MAX:
         return f"a question has 1 to {_TEXT_MAX:,} characters"
-    if read.blocks_run:
-        return "nothing can hold back the rest of a run yet: ask without blocks_run"
     ids = [option.id for option in read.options]
     if len(set(ids)) < len(ids) or "" in ids or len(ids) > _OPTIONS_MAX:
         return f"options need ids of their own, and there are at most {_OPTIONS_MAX}"
@@ -94,7 +98,12 @@ def read_request(given: Any) -> Request | str:
     if default is not None and not _is_reply(default, ids):
         return "default_action must choose an option, or have freeform_input"
     details = Question(
-        tuple(read.options), default, read.severity, read.reason_code, read.resume_policy
+        tuple(read.options),
+        default,
+        read.severity,
+        read.reason_code,
+        read.resume_policy,
+        read.blocks_run,
     )
     return Request(read.question, details, int(read.timeout_seconds * 1000))
 

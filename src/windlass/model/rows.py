@@ -113,6 +113,8 @@ class Run(Row, frozen=True, kw_only=True):
     tenant: str = "default"
     dialect: str = "flow"
     """In what its version is written."""
+    barriers: int = 0
+    """Open questions that hold back all of it."""
 
 
 class Task(Row, frozen=True, kw_only=True):

@@ -269,6 +269,42 @@ class PriorityBody(Wire, frozen=True, kw_only=True):
     """Higher goes first."""
 
 
+class HintBody(Wire, frozen=True, kw_only=True):
+    kind: str
+    """`context_update`, `constraint_update` or `replan_request`."""
+    summary: str = ""
+    details: dict[str, Any] = {}
+    """What is added, or a `replacement_plan`."""
+    task: str = ""
+    """The task it is about: its alias or id; empty: the whole plan."""
+
+
+class OptionBody(Wire, frozen=True, kw_only=True):
+    id: str
+    label: str = ""
+    kind: str = "choice"
+    """`choice`, or `freeform` where words are wanted."""
+    description: str = ""
+
+
+class QuestionBody(Wire, frozen=True, kw_only=True):
+    question: str
+    options: list[OptionBody] = []
+    """Answers to choose from; without any, the answer is in the person's own words."""
+    default_action: dict[str, Any] | None = None
+    """What counts when nobody answers in time: `{mode, option_id, freeform_input}`."""
+    timeout_seconds: float = 0
+    severity: str = ""
+    reason_code: str = ""
+    blocks_run: bool = False
+    """Whether nothing of the run is handed out until it is answered."""
+
+    def plain(self) -> dict[str, Any]:
+        """The same as attempts write it."""
+        options = [msgspec.structs.asdict(option) for option in self.options]
+        return {**msgspec.structs.asdict(self), "options": options}
+
+
 class SignalBody(Wire, frozen=True, kw_only=True):
     key: str
     value: Raw
@@ -323,6 +359,14 @@ class CheckpointView(Wire, frozen=True, kw_only=True):
     answered_at: int | None
     options: list[Raw]
     """Answers to choose from; empty where yes or no is all."""
+    default_action: Raw | None = None
+    """What counts when nobody answers in time."""
+    severity: str = ""
+    reason_code: str = ""
+    blocks_run: bool = False
+    """Whether the whole run is held back until it is answered."""
+    asked_by: str = ""
+    """Who asked from outside; empty where the run itself did."""
 
 
 class AnswerBody(Wire, frozen=True, kw_only=True):

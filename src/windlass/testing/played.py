@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from windlass.kernel.bounds import Limits
 from windlass.kernel.decide import decide, start
 from windlass.kernel.events import (
     AttemptFailed,
@@ -23,7 +24,7 @@ from windlass.kernel.events import (
     RunEvent,
     StartRun,
 )
-from windlass.kernel.turn import Decision, Limits
+from windlass.kernel.turn import Decision
 from windlass.model.assignment import Assignment, Called
 from windlass.model.graph import Graph
 from windlass.model.ids import attempt_id

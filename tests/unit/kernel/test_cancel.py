@@ -1,9 +1,11 @@
 """A cancelled run ends within its grace, whether or not the holders of its attempts answer."""
 
+from tests.workflows import container, edge, node, subgraph, uid, workflow
 from windlass.dialects.flow import compile_flow
-from windlass.kernel.events import CancelRequested, TimerFired
+from windlass.dialects.workflow import compile_workflow
+from windlass.kernel.events import AttemptSucceeded, CancelRequested, TimerFired
 from windlass.model.rows import Attempt, Timer
-from windlass.model.states import AttemptState, RunState
+from windlass.model.states import AttemptState, RunState, TaskState
 from windlass.testing.played import RUN_ID, Played
 
 
@@ -23,3 +25,16 @@ def test_a_holder_that_never_answers_does_not_keep_a_run_from_ending() -> None:
     attempt = run.tables[Attempt][held.attempt_id]
     assert isinstance(attempt, Attempt)
     assert attempt.state is AttemptState.CANCELLED
+
+
+def test_a_container_that_waits_for_its_edges_does_not_keep_a_run_from_ending() -> None:
+    inside = subgraph("inside", [node("x")])
+    nodes = [node("a"), node("b"), container("box", "inside")]
+    edges = [edge("a", "box"), edge("b", "box", "out>also")]
+    run = Played(compile_workflow(workflow(nodes, edges, subgraphs=[inside])))
+    held = run.claim(run.one(uid("b")).id)
+    run.succeed(run.one(uid("a")).id, {"y": 1})
+    assert run.one(uid("box")).state is TaskState.PENDING
+    run.send(CancelRequested(RUN_ID, ""))
+    run.send(AttemptSucceeded(held.attempt_id, '{"y": 2}'))
+    assert run.state() is RunState.CANCELLED

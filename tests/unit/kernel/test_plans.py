@@ -264,13 +264,6 @@ def test_without_an_answer_in_time_the_default_counts() -> None:
     assert (told["option_id"], told["resolved_by"]) == ("no", "timeout")
 
 
-def test_a_question_that_would_hold_back_the_run_is_refused_until_that_can_be() -> None:
-    run = planned(task("a", retry_policy={"max_attempts": 2}))
-    ask = {"question": "May I?", "blocks_run": True}
-    do(run, "a", {"status": "waiting", "checkpoint": ask})
-    assert "blocks_run" in json.loads(claim(run, "a").input)["feedback"][0]["summary"]
-
-
 def test_a_question_that_is_none_is_the_attempts_failure() -> None:
     run = planned(task("a", retry_policy={"max_attempts": 2}))
     do(run, "a", {"status": "waiting", "checkpoint": {"question": ""}})

@@ -13,7 +13,8 @@ from windlass.engine.engine import Settings
 from windlass.engine.graphs import Graphs
 from windlass.engine.loading import load
 from windlass.engine.workspace import RunView
-from windlass.kernel.turn import Limits, Turn
+from windlass.kernel.bounds import Limits
+from windlass.kernel.turn import Turn
 from windlass.kernel.view import Need
 from windlass.model.errors import Conflict
 from windlass.model.graph import Graph

@@ -796,6 +796,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/hints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tell a run's plan something while it goes on, or have the plan made anew. */
+        post: operations["steering_hint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/logs": {
         parameters: {
             query?: never;
@@ -943,6 +960,40 @@ export interface paths {
         get: operations["overview_get_task"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/tasks/{task}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Do without a task of a plan; what depends on it is skipped. */
+        post: operations["steering_cancel_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/tasks/{task}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a person asked before a task of a plan goes on. */
+        post: operations["steering_ask"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1533,7 +1584,13 @@ export interface components {
             answer: unknown | null;
             answeredAt: number | null;
             answeredBy: string;
+            /** @default  */
+            askedBy: string;
+            /** @default false */
+            blocksRun: boolean;
             createdAt: number;
+            /** @default null */
+            defaultAction: unknown | null;
             expiresAt: number | null;
             flow: string;
             id: string;
@@ -1542,7 +1599,11 @@ export interface components {
             note: string;
             options: unknown[];
             prompt: string;
+            /** @default  */
+            reasonCode: string;
             runId: string;
+            /** @default  */
+            severity: string;
             show: unknown | null;
             state: string;
             taskId: string;
@@ -1685,6 +1746,16 @@ export interface components {
             name: string;
             versions: number;
         };
+        /** HintBody */
+        HintBody: {
+            /** @default {} */
+            details: Record<string, never>;
+            kind: string;
+            /** @default  */
+            summary: string;
+            /** @default  */
+            task: string;
+        };
         /** InfoView */
         InfoView: {
             auth: boolean;
@@ -1787,6 +1858,16 @@ export interface components {
         OkView: {
             /** @default true */
             ok: boolean;
+        };
+        /** OptionBody */
+        OptionBody: {
+            /** @default  */
+            description: string;
+            id: string;
+            /** @default choice */
+            kind: string;
+            /** @default  */
+            label: string;
         };
         /**
          * OutlineAttempt
@@ -1951,6 +2032,22 @@ export interface components {
             flowId: string;
             version: number;
             versionId: string;
+        };
+        /** QuestionBody */
+        QuestionBody: {
+            /** @default false */
+            blocksRun: boolean;
+            /** @default null */
+            defaultAction: Record<string, never> | null;
+            /** @default [] */
+            options: components["schemas"]["OptionBody"][];
+            question: string;
+            /** @default  */
+            reasonCode: string;
+            /** @default  */
+            severity: string;
+            /** @default 0 */
+            timeoutSeconds: number;
         };
         /** QueueStats */
         QueueStats: {
@@ -4496,6 +4593,41 @@ export interface operations {
             };
         };
     };
+    steering_hint: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["HintBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     logs_list_logs: {
         parameters: {
             query?: {
@@ -4787,6 +4919,78 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    steering_cancel_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CancelBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    steering_ask: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["QuestionBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckpointView"];
                 };
             };
             /** @description Refused */

@@ -19,7 +19,7 @@ from windlass.kernel.planning.lower import patch_of, tasks_of
 from windlass.kernel.planning.settings import PlanSettings, read_settings, settings_of
 from windlass.kernel.recount import recount
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
-from windlass.kernel.routing import close, end_scope, fail
+from windlass.kernel.routing import close, end_scope, fail, is_settled
 from windlass.kernel.scopes import cancel_below, drop_holds
 from windlass.kernel.turn import WANTED, Replan, Turn
 from windlass.kernel.values import Reader, encode, parse
@@ -155,7 +155,7 @@ def put(
     undone = {
         node.key
         for node, row in zip(before, rows.values(), strict=True)
-        if row is not None and row.state in over
+        if row is not None and row.state in over and not is_settled(turn.graph, row)
     }
     patch = patch_of(
         turn.graph,

@@ -12,6 +12,8 @@ from windlass.model.values import is_object
 from windlass.model.verification import profile_target
 
 _PROFILE_CHARS_MAX = 200
+_OWN = ("hints", "asked")
+"""What a run comes to have; nobody gives it."""
 
 
 class PlanSettings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -27,6 +29,10 @@ class PlanSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     output_schema: dict[str, Any] | None = None
     on_failure: OnFailure = OnFailure.FAIL_RUN
     limits: PlanLimits = PlanLimits()
+    hints: dict[str, dict[str, Any]] = {}
+    """What somebody added to the inputs of tasks meanwhile, by alias."""
+    asked: dict[str, list[str]] = {}
+    """The newest questions that were asked about tasks from outside, by alias."""
 
     @property
     def planner(self) -> Target:
@@ -53,7 +59,7 @@ class PlanSettings(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def read_settings(given: dict[str, Any]) -> PlanSettings | str:
     """The settings, or what is wrong with them."""
-    known = {key: value for key, value in given.items() if value is not None}
+    known = {key: value for key, value in given.items() if value is not None and key not in _OWN}
     if "limits" in known:
         clamped = _clamped(known["limits"])
         if isinstance(clamped, str):

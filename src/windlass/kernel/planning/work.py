@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from windlass.kernel import verifying
 from windlass.kernel.asking import ask_for_attempt, close_question, read_choice, read_reply
-from windlass.kernel.checkpoints import checkpoint_of
+from windlass.kernel.checkpoints import checkpoint_of, count_barrier
 from windlass.kernel.nodes import call
 from windlass.kernel.requeue import requeue
 from windlass.kernel.routing import close, fail, leave, succeed
@@ -79,12 +79,15 @@ def failed(turn: Turn, task: Task, attempt: Attempt, answer: WorkAnswer, log: st
 def answered(turn: Turn, task: Task, asked: Checkpoint, answer: Any, by: str, note: str) -> None:
     """A person answers what an attempt asked: the next attempt is told."""
     reply = read_reply(asked, answer)
-    go_on(turn, close_question(turn, task, asked, encode(reply), by, note))
+    go_on(turn, close_question(turn, task, asked, encode(reply), by, note), asked)
 
 
-def go_on(turn: Turn, task: Task) -> None:
+def go_on(turn: Turn, task: Task, asked: Checkpoint) -> None:
     turn.drop_timer(task.id, "timeout")
-    requeue(turn, task, 0, {"due_at": None})
+    if read_question(asked.details).judging:
+        verifying.wait_for_verdict(turn, task)
+    else:
+        requeue(turn, task, 0, {"due_at": None})
 
 
 def expired(turn: Turn, task: Task) -> None:
@@ -101,8 +104,9 @@ def expired(turn: Turn, task: Task) -> None:
             answered_by="timeout",
         )
     )
+    count_barrier(turn, asked, -1)
     turn.note(checkpoint=asked.id, state=str(CheckpointState.EXPIRED))
-    go_on(turn, turn.move(task, task.state, wait_key=None))
+    go_on(turn, turn.move(task, task.state, wait_key=None), asked)
 
 
 def answered_failure(

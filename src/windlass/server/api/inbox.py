@@ -32,6 +32,8 @@ async def list_checkpoints(request: Request) -> Response:
 
 
 def checkpoint_view(row: Checkpoint) -> CheckpointView:
+    question = read_question(row.details)
+    default = question.default_action
     return CheckpointView(
         id=row.id,
         run_id=row.run_id,
@@ -48,10 +50,12 @@ def checkpoint_view(row: Checkpoint) -> CheckpointView:
         created_at=row.created_at,
         expires_at=row.expires_at,
         answered_at=row.answered_at,
-        options=[
-            msgspec.Raw(msgspec.json.encode(option))
-            for option in read_question(row.details).options
-        ],
+        options=[msgspec.Raw(msgspec.json.encode(option)) for option in question.options],
+        default_action=None if default is None else msgspec.Raw(msgspec.json.encode(default)),
+        severity=question.severity,
+        reason_code=question.reason_code,
+        blocks_run=question.blocks_run,
+        asked_by=question.asked_by,
     )
 
 

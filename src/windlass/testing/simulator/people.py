@@ -34,6 +34,7 @@ from windlass.testing.simulator.patching import Patching
 from windlass.testing.simulator.plan import Plan
 from windlass.testing.simulator.planning import make_plan_definition
 from windlass.testing.simulator.server import Server
+from windlass.testing.simulator.steering import Steering
 from windlass.testing.simulator.verdicts import add_verification
 from windlass.testing.simulator.workflows import make_workflow
 
@@ -59,6 +60,7 @@ class People:
         """Idempotency key → the run its caller was told of."""
         self.calm = False
         self._patching = Patching(database, plan.rng("patches"), self._ask)
+        self._steering = Steering(database, plan.rng("steering"), self._ask, self._its)
 
     async def _ask(self, serve: Callable[[Server], Awaitable[T]]) -> T:
         server = self._rng.choice(self._servers)
@@ -179,6 +181,13 @@ class People:
             await asyncio.sleep(self._patching.rng.expovariate(2.0))
             for run in list(self._db.table(Run).values())[:1]:
                 await self.attempt(self._patching.patch, run)
+
+    async def steer(self) -> None:
+        """Steer runs that go on, for as long as there is trouble."""
+        while self._plan.has("steer") and not self.calm:
+            await asyncio.sleep(self._steering.rng.expovariate(2.0))
+            for run in list(self._db.table(Run).values())[:1]:
+                await self.attempt(self._steering.steer, run)
 
     async def attempt(self, deed: Callable[[Run], Awaitable[None]], run: Run) -> None:
         try:

@@ -37,6 +37,8 @@ LATEST_FAULTS = {"verified": 0.8, "planned": 0.6}
 """The same once more: verdicts on results are given, refused and lost; goals are planned."""
 LIMIT_FAULTS = {"limited": 0.7}
 """And once more: calls are under limits by key."""
+STEERING_FAULTS = {"steer": 0.7}
+"""And once more: people give hints, ask questions, and do without tasks."""
 
 
 WORKERS = ("stubborn", "pull", "link")
@@ -81,7 +83,7 @@ def plan_for(seed: int) -> Plan:
     # A fleet of one kind, too: only workers on the link take over from each other.
     kinds = rng.choice((WORKERS, WORKERS, ("link",)))
     later, latest = random.Random(f"{seed}:later"), random.Random(f"{seed}:latest")
-    limited = random.Random(f"{seed}:limited")
+    limited, steered = random.Random(f"{seed}:limited"), random.Random(f"{seed}:steered")
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
@@ -91,7 +93,8 @@ def plan_for(seed: int) -> Plan:
         faults=frozenset(fault for fault in FAULTS if rng.random() < share)
         | frozenset(f for f in LATER_FAULTS if later.random() < share * LATER_FAULTS[f])
         | frozenset(f for f in LATEST_FAULTS if latest.random() < share * LATEST_FAULTS[f])
-        | frozenset(f for f in LIMIT_FAULTS if limited.random() < LIMIT_FAULTS[f]),
+        | frozenset(f for f in LIMIT_FAULTS if limited.random() < LIMIT_FAULTS[f])
+        | frozenset(f for f in STEERING_FAULTS if steered.random() < share * STEERING_FAULTS[f]),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),

@@ -57,7 +57,8 @@ def answer(value: dict[str, Any], rng: random.Random) -> dict[str, Any]:
     """A result as a worker of a plan's task may put it: it may want another plan, or ask."""
     chance = rng.random()
     if chance < 0.1:
-        return {"status": "waiting", "summary": "?", "checkpoint": {"question": "Go on?"}, **value}
+        asked = {"question": "Go on?", "blocks_run": chance < 0.04}
+        return {"status": "waiting", "summary": "?", "checkpoint": asked, **value}
     if chance < 0.2:
         return {"status": "failed", "summary": "cannot", "request_replan": chance < 0.15, **value}
     if chance < 0.35:

@@ -15,7 +15,7 @@ from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.loops.orphans import OrphanedTasks
 from windlass.engine.loops.outbox import Outbox
 from windlass.engine.loops.timers import Timers
-from windlass.kernel.turn import Limits
+from windlass.kernel.bounds import Limits
 from windlass.model.assignment import Assignment
 from windlass.model.effects import RELEASE
 from windlass.model.rows import Failure

@@ -1,6 +1,8 @@
 """Every open task has exactly what will move it; every ended one holds nothing any more."""
 
+from windlass.kernel.barriers import is_held_back
 from windlass.model.graph import CONTAINERS, Kind
+from windlass.model.questions import read_question
 from windlass.model.rows import Attempt, Task, Timer, read_failure
 from windlass.model.states import (
     ATTEMPT_LIVE,
@@ -31,6 +33,7 @@ def check_holds(rows: RunRows, told: Folded) -> None:
             plain = node.verification is None and node.planned is None
             if task.kind == Kind.CALL and not told.redone and plain:
                 check_tries(rows, task)
+    check_barriers(rows)
     for timer in rows.timers.values():
         check_timer(rows, timer)
     for checkpoint in rows.checkpoints.values():
@@ -131,6 +134,8 @@ def waits_for_plan(rows: RunRows, scope: str) -> bool:
 
 def check_planning(rows: RunRows, task: Task, *, cancelling: bool) -> bool:
     """A plan waits for a planner, is with one, or waits to ask again."""
+    if is_held_back(task):
+        return check_held_back(rows, task)
     if task.state is TaskState.WAITING:
         timer = rows.timers.get(f"{task.id}!retry")
         return timer is not None and timer.due_at == task.due_at
@@ -154,10 +159,32 @@ def check_judged(rows: RunRows, task: Task, *, cancelling: bool) -> bool:
     return not cancelling or f"{rows.run.id}!cancel" in rows.timers
 
 
+def check_held_back(rows: RunRows, task: Task) -> bool:
+    """What is held back is let go with the last barrier, and holds nothing meanwhile."""
+    return rows.run.barriers > 0 and task.queue is not None and task.due_at is None
+
+
+def check_barriers(rows: RunRows) -> None:
+    """A run counts its open barriers, and hands nothing out behind them."""
+    asked = [
+        row.id
+        for row in rows.checkpoints.values()
+        if row.state is CheckpointState.OPEN and read_question(row.details).blocks_run
+    ]
+    count = rows.run.barriers
+    expect(count == len(asked), f"run {rows.run.id} counts {count} barriers, there are {asked}")
+    for task in rows.tasks.values() if count else ():
+        expect(not task.claimable, f"{task.id} may be claimed behind {asked}")
+        held = [a.id for a in rows.attempts[task.id] if a.state in ATTEMPT_LIVE]
+        expect(not held, f"{held} goes on behind {asked}")
+
+
 def check_waiting(rows: RunRows, task: Task) -> bool:
     kinds = {Kind.CALL: "retry", Kind.TIMER: "delay"}
     wanted = kinds.get(Kind(task.kind), "timeout")
     timer = rows.timers.get(f"{task.id}!{wanted}")
+    if is_held_back(task):
+        return check_held_back(rows, task)
     if task.parked is not None:
         return task.kind == Kind.CALL and task.queue is not None and timer is None
     if task.kind == Kind.CALL and task.wait_key is not None:

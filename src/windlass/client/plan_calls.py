@@ -1,0 +1,66 @@
+"""Operations on plans: what to ask and what the answer is, as in `calls`."""
+
+from collections.abc import Mapping
+
+from windlass.client.paths import API, post, run_path, task_path
+from windlass.client.requests import Call, Ignored, encode
+from windlass.client.shapes import CheckpointInfo, RunInfo
+
+
+def start_plan(
+    goal: str,
+    *,
+    plan: object = None,
+    input: object = None,  # noqa: A002  the wire's name
+    planner: str = "",
+    worker: str = "",
+    key: str = "",
+    tags: Mapping[str, str] | None = None,
+    priority: int = 0,
+) -> Call[RunInfo]:
+    """Start a run for a goal: with a plan to begin with, or by asking its planner for one."""
+    given = {
+        "plan": plan,
+        "input": input,
+        "plannerProfile": planner or None,
+        "workerProfile": worker or None,
+        "tags": dict(tags) if tags else None,
+        "priority": priority or None,
+    }
+    body: dict[str, object] = {"dialect": "plan", "goal": goal}
+    body |= {name: value for name, value in given.items() if value is not None}
+    headers = {"Idempotency-Key": key} if key else {}
+    return Call("POST", f"{API}/runs", RunInfo, body=encode(body), headers=headers)
+
+
+def hint(
+    run_id: str,
+    kind: str,
+    summary: str = "",
+    *,
+    details: Mapping[str, object] | None = None,
+    task: str = "",
+) -> Call[Ignored]:
+    """Tell the run's plan something (`context_update`, `constraint_update`), or have it made anew
+    (`replan_request`)."""
+    body = {"kind": kind, "summary": summary, "details": dict(details or {}), "task": task}
+    return post(f"{run_path(run_id)}/hints", Ignored, body)
+
+
+def cancel_task(run_id: str, task: str, reason: str = "") -> Call[Ignored]:
+    """Do without a task of a plan, by its alias or id; what depends on it is skipped."""
+    return post(f"{task_path(run_id, task)}/cancel", Ignored, {"reason": reason} if reason else {})
+
+
+def ask(
+    run_id: str,
+    task: str,
+    question: str,
+    *,
+    options: Mapping[str, str] | None = None,
+    blocks_run: bool = False,
+) -> Call[CheckpointInfo]:
+    """Have a person asked before a task of a plan goes on: to choose, or to write an answer."""
+    chosen = [{"id": key, "label": label} for key, label in (options or {}).items()]
+    body = {"question": question, "options": chosen, "blocksRun": blocks_run}
+    return post(f"{task_path(run_id, task)}/checkpoints", CheckpointInfo, body)

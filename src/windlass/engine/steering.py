@@ -1,0 +1,61 @@
+"""Steering a run that goes on: hints to its plan, questions about its tasks, doing without one."""
+
+from windlass.engine.engine import Engine
+from windlass.kernel.events import HintGiven, QuestionAsked, TaskCancelRequested
+from windlass.model.errors import BadRequest, NotFound
+from windlass.model.hints import Hint, HintKind
+from windlass.model.ids import run_of, task_id
+from windlass.model.questions import Request
+from windlass.model.rows import Row, Run
+
+PLAN = "plan"
+"""The node of a plan in a run that is nothing else."""
+_TEXT_MAX = 4_000
+
+
+async def task_named(engine: Engine, run: Run, given: str) -> str:
+    """A task's id by itself, by its place in the run, or by its alias in the run's plan."""
+    if given.startswith(f"{run.id}~"):
+        return given
+    if given.startswith("~"):
+        return f"{run.id}{given}"
+    graph = await engine.graphs.load_of(run)
+    path = given if "/" in given else f"{PLAN}/{given}"
+    if path not in graph.nodes:
+        raise NotFound(f'run {run.id} has no task "{given:.200}"; see `windlass plan show`')
+    scope = run.id
+    for part in path.split("/"):
+        scope = task_id(scope, part, 0)
+    return scope
+
+
+async def cancel_task(engine: Engine, task: str, reason: str = "", *along: Row) -> None:
+    """Do without a task, and what only it would have led to."""
+    await engine.submit(TaskCancelRequested(run_of(task), task, reason), *along)
+
+
+async def ask(
+    engine: Engine, task: str, request: Request, *along: Row, name: str = "", by: str = ""
+) -> str:
+    """Have a person asked before a task of a plan goes on; returns the checkpoint's id, which
+    follows from the `name`."""
+    name = name or engine.new_id()
+    event = QuestionAsked(run_of(task), task, request, name, by)
+    answer: str = await engine.submit(event, *along)
+    return answer
+
+
+async def hint(engine: Engine, run_id: str, given: Hint, *along: Row, by: str = "") -> str:
+    """Tell a plan something while it goes on; returns the id of the plan's task."""
+    check_hint(given)
+    answer: str = await engine.submit(HintGiven(run_id, given, by), *along)
+    return answer
+
+
+def check_hint(given: Hint) -> None:
+    if given.kind is HintKind.CONTEXT_UPDATE and given.task_id:
+        raise BadRequest("a context_update is for the whole run: leave the task out")
+    if given.kind is not HintKind.REPLAN_REQUEST and not given.details:
+        raise BadRequest(f"a {given.kind} needs details: what is to be added")
+    if len(given.summary) > _TEXT_MAX:
+        raise BadRequest(f"a hint's summary has at most {_TEXT_MAX:,} characters")

@@ -1,0 +1,37 @@
+"""Faults of barriers and of what people ask of plans that go on."""
+
+from tests.faults.planted import Patch, fault
+from windlass.kernel import barriers, scopes, steering
+from windlass.kernel.turn import Turn
+from windlass.model.rows import Checkpoint, Task
+
+
+@fault("attempts that run when a barrier goes up go on behind it")
+def barrier_leaks(patch: Patch) -> None:
+    patch.setattr(barriers, "give_back_all", lambda turn: None)
+
+
+@fault("what comes up behind a barrier is handed out")
+def barrier_looked_at_once(patch: Patch) -> None:
+    patch.setattr(Turn, "touched_tasks", lambda self: [])
+
+
+@fault("a question that nobody can answer any more holds back its run for ever")
+def barrier_outlives_its_question(patch: Patch) -> None:
+    def count(turn: Turn, checkpoint: Checkpoint, delta: int) -> None:
+        del turn, checkpoint, delta
+
+    patch.setattr(scopes, "count_barrier", count)
+
+
+@fault("what depends on a task that somebody did without waits for it")
+def nobody_told_of_a_cancelled_task(patch: Patch) -> None:
+    patch.setattr(steering, "leave", lambda turn, task, fired: None)
+
+
+@fault("a claim is forgotten over a question, and the work done again")
+def claim_forgotten(patch: Patch) -> None:
+    def hold(turn: Turn, task: Task) -> None:
+        turn.move(task, "waiting", parked=barriers.HELD_CLAIM)  # type: ignore[arg-type]
+
+    patch.setattr(barriers, "hold", hold)
