@@ -24,7 +24,7 @@ NAMES = [
     "0007_blobs",
     "0008_roles",
     "0009_limits",
-    "0010_barriers",
+    "0011_barriers",
 ]
 WHERE_ROWS_ARE = (access, effects, limits, packages, patches, tenants)
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]
