@@ -2,12 +2,18 @@
 
 import pytest
 
-from tests.faults import planted_limits, planted_plans, planted_steering, planted_verdicts
+from tests.faults import (
+    planted_letters,
+    planted_limits,
+    planted_plans,
+    planted_steering,
+    planted_verdicts,
+)
 from tests.faults.planted import FAULTS, Fault
 from windlass.testing.simulator import Outcome, plan_for, simulate
 
 SEEDS_MAX = 400
-MORE = (planted_limits, planted_plans, planted_steering, planted_verdicts)
+MORE = (planted_letters, planted_limits, planted_plans, planted_steering, planted_verdicts)
 """Imported for what they plant."""
 
 

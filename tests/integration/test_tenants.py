@@ -84,7 +84,7 @@ def settle(http: httpx.Client, tenant: str) -> dict[str, str]:
             json={"id": known["worker"], "transport": "pull", "services": ["work"], "capacity": 5},
         )
     )
-    for state in ("waiting", "held"):
+    for state in ("waiting", "dead", "held"):
         body = {
             "flow": "same-name",
             "params": {"who": tenant},
@@ -102,6 +102,12 @@ def settle(http: httpx.Client, tenant: str) -> dict[str, str]:
             lease = {"attemptId": attempt["attemptId"], "token": attempt["token"]}
             result = {**lease, "output": {"secret": f"{tenant}-result"}, "log": f"{tenant}-log"}
             made(http.post(exchange, json={"services": [], "slots": 0, "results": [result]}))
+        if state == "dead":
+            lease = {"attemptId": attempt["attemptId"], "token": attempt["token"]}
+            error = {"kind": "fatal", "message": f"{tenant} cannot"}
+            result = {**lease, "error": error}
+            made(http.post(exchange, json={"services": [], "slots": 0, "results": [result]}))
+    known["letter"] = made(http.get("/api/v1/dead-letters"))["items"][0]["id"]
     inbox = made(http.get("/api/v1/checkpoints"))["items"]
     known["checkpoint"] = inbox[0]["id"]
     known["task"] = made(http.get(f"/api/v1/runs/{known['waiting']}/tasks"))["items"][0]["id"]
@@ -154,6 +160,7 @@ WHAT = {
     "scheduler": "waiting",
     "workers": "worker",
     "checkpoints": "checkpoint",
+    "dead-letters": "letter",
     "workflows": "workflow",
     "users": "user",
     "tokens": "token",
@@ -224,6 +231,7 @@ def told(body: Json | None, known: dict[str, str]) -> Json | None:
     if body is None:
         return None
     text = json.dumps(body).replace("{flow_id}", known["flow_id"]).replace("hostile-good", "none")
+    text = text.replace("{letter}", known["letter"])
     text = text.replace("none~1", known["attempt_id"]).replace("{waiting}", known["waiting"])
     return dict(json.loads(text))
 
@@ -246,7 +254,12 @@ def state_of(world: World, tenant: str) -> Json:
         lists = (
             *("/api/v1/runs", "/api/v1/flows", "/api/v1/checkpoints", "/api/v1/tokens"),
             *("/api/v1/users", "/api/v1/published-packages", "/api/v1/resources"),
-            *("/api/v1/workflows", "/api/v1/audit-events", "/api/v1/tenants"),
+            *(
+                "/api/v1/workflows",
+                "/api/v1/dead-letters",
+                "/api/v1/audit-events",
+                "/api/v1/tenants",
+            ),
         )
         found = {path: http.get(path, params={"q": ""}).json().get("items") for path in lists}
         workers = http.get("/api/v1/workers").json()["items"]

@@ -11,7 +11,7 @@ from windlass.drivers.sql.migrate import SCHEMA
 from windlass.drivers.sql.migrate_postgres import RELEASE
 from windlass.drivers.sql.migrate_postgres import TABLES as TABLES_OF_ALL
 from windlass.drivers.sql.queries import load_migrations
-from windlass.model import access, effects, limits, packages, patches, tenants
+from windlass.model import access, dead_letters, effects, limits, packages, patches, tenants
 from windlass.model.rows import Row
 
 NAMES = [
@@ -24,9 +24,10 @@ NAMES = [
     "0007_blobs",
     "0008_roles",
     "0009_limits",
+    "0010_dead_letters",
     "0011_barriers",
 ]
-WHERE_ROWS_ARE = (access, effects, limits, packages, patches, tenants)
+WHERE_ROWS_ARE = (access, dead_letters, effects, limits, packages, patches, tenants)
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]
 
 

@@ -8,6 +8,7 @@ import anyio
 import httpx
 
 from windlass.client import calls, plan_calls, scripts, wire
+from windlass.client import dead_letters as letters
 from windlass.client.methods import AsyncMethod, AsyncRunMethod, Becomes
 from windlass.client.requests import Call, Pause, Script, Work
 from windlass.client.settings import resolve
@@ -95,6 +96,10 @@ class AsyncClient:
     limit_rules = AsyncMethod(calls.limit_rules)
     set_limit = AsyncMethod(calls.set_limit)
     remove_limit = AsyncMethod(calls.remove_limit)
+    dead_letters = AsyncMethod(letters.dead_letters)
+    dead_letter = AsyncMethod(letters.dead_letter)
+    replay_dead_letters = AsyncMethod(letters.replay_dead_letters)
+    drop_dead_letters = AsyncMethod(letters.drop_dead_letters)
     tokens = AsyncMethod(calls.tokens)
     revoke_token = AsyncMethod(calls.revoke_token)
     users = AsyncMethod(calls.users)

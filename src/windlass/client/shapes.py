@@ -300,6 +300,49 @@ class LimitRuleInfo(Shape, frozen=True, kw_only=True):
     changed_by: str = ""
 
 
+class DeadLetterInfo(Shape, frozen=True, kw_only=True):
+    """Something that was given up for good."""
+
+    id: str
+    kind: str
+    run_id: str = ""
+    flow: str = ""
+    name: str = ""
+    failure_class: str = ""
+    message: str = ""
+    tries: int = 0
+    died_at: int | None = None
+
+
+class DeadLetterTry(Shape, frozen=True, kw_only=True):
+    number: int
+    at: int
+    by: str = ""
+    failure_class: str = ""
+    message: str = ""
+
+
+class DeadLetter(DeadLetterInfo, frozen=True, kw_only=True):
+    """A dead letter with its history, and what can be done."""
+
+    history: list[DeadLetterTry] = []
+    next_move: str = ""
+    advice: str = ""
+
+
+class DeadLetterRefused(Shape, frozen=True, kw_only=True):
+    id: str
+    detail: str
+
+
+class DeadLettersDone(Shape, frozen=True, kw_only=True):
+    matched: int
+    done: int
+    refused: list[DeadLetterRefused] = []
+    next: str | None = None
+    before: int
+
+
 class UserInfo(Shape, frozen=True, kw_only=True):
     user_id: str
     username: str

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 import httpx
 
 from windlass.client import calls, plan_calls, scripts, wire
+from windlass.client import dead_letters as letters
 from windlass.client.methods import Becomes, Method, RunMethod
 from windlass.client.requests import Call, Pause, Script, Work
 from windlass.client.settings import resolve
@@ -93,6 +94,10 @@ class Client:
     limit_rules = Method(calls.limit_rules)
     set_limit = Method(calls.set_limit)
     remove_limit = Method(calls.remove_limit)
+    dead_letters = Method(letters.dead_letters)
+    dead_letter = Method(letters.dead_letter)
+    replay_dead_letters = Method(letters.replay_dead_letters)
+    drop_dead_letters = Method(letters.drop_dead_letters)
     tokens = Method(calls.tokens)
     revoke_token = Method(calls.revoke_token)
     users = Method(calls.users)

@@ -8,6 +8,7 @@ from typing import Any
 
 from windlass.engine.engine import Engine
 from windlass.engine.jobs import Outdated
+from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
 from windlass.model.errors import Conflict
 from windlass.model.patches import GraphPatch
@@ -33,6 +34,7 @@ _ROWS_MAX = 2_000
 """Rows of one commit: others wait for it."""
 OF_A_RUN: tuple[tuple[type[Row], str], ...] = (
     (Artifact, "resource_id"),
+    (DeadLetter, "id"),
     (Binding, "package"),
     (Effect, "id"),
     (Variable, "key"),

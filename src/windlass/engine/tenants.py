@@ -48,6 +48,7 @@ _QUERIES = frozenset(
         "count_runs",
         "count_held",
         "sum_limits",
+        "count_dead_letters",
         "window_slices",
         "window_flows",
         # These are about rows that were read before.

@@ -166,12 +166,11 @@ class RunView:
 
     def apply(self, decision: Decision) -> None:
         for table, keys in decision.removed.items():
-            known = self.tables[table]
-            for key in keys:
-                known[key] = None
+            if table in self.tables:
+                self.tables[table].update(dict.fromkeys(keys))
         for changes in (decision.made, decision.changed):
             for table, rows in changes.items():
-                # Events and idempotency keys are written and never asked for by a decision.
+                # Events, keys and dead letters are written and never asked for by a decision.
                 if table in self.tables:
                     self.tables[table].update(rows)
         if decision.graph is not None and self.run is not None:

@@ -399,8 +399,10 @@ def _priority(turn: Turn, event: PriorityChanged) -> Decision:
 
 
 def _retry(turn: Turn, event: RetryRequested) -> Decision:
-    again = reopen.reopen if turn.graph.joins else redo.redo
-    task = again(turn, event.task_id, event.descendants)
+    if turn.graph.joins:
+        task = reopen.reopen(turn, event.task_id, event.descendants)
+    else:
+        task = redo.redo(turn, event.task_id, event.descendants, event.also)
     return _finish(turn, "task.retry_requested", task.id, task.id, descendants=event.descendants)
 
 

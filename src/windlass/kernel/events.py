@@ -146,6 +146,8 @@ class RetryRequested(msgspec.Struct, frozen=True):
     run_id: str
     task_id: str | None = None
     descendants: bool = False
+    also: tuple[str, ...] = ()
+    """Branches of the same fan-out that failed too, and are done again with it."""
 
 
 class RebindRequested(msgspec.Struct, frozen=True):

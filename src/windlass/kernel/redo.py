@@ -19,8 +19,9 @@ from windlass.model.rows import Task, Variable
 from windlass.model.states import RUN_ENDED, TASK_ENDED, RunState, TaskState
 
 
-def redo(turn: Turn, task_id: str | None, descendants: bool) -> Task:
-    """Reopen a run at a task; returns the task that is done again."""
+def redo(turn: Turn, task_id: str | None, descendants: bool, also: Sequence[str] = ()) -> Task:
+    """Reopen a run at a task, and at failed branches beside it; returns the task that is done
+    again."""
     run = turn.run
     if run.state is RunState.CANCELLING:
         raise Conflict(f"run {run.id} is being cancelled; retry it once it is cancelled")
@@ -36,8 +37,18 @@ def redo(turn: Turn, task_id: str | None, descendants: bool) -> Task:
     reopen_around(turn, task)
     revisit(turn, turn.task(task.id))
     if task.idx >= 0:
+        revisit_beside(turn, task, also)
         let_go(turn, turn.task(task.scope))
     return task
+
+
+def revisit_beside(turn: Turn, branch: Task, also: Sequence[str]) -> None:
+    """Do other branches of the same fan-out again that failed."""
+    for row in turn.rows(
+        Task, [other for other in also if scope_of(other) == branch.scope]
+    ).values():
+        if row is not None and row.kind == Kind.CALL and row.state is TaskState.FAILED:
+            revisit(turn, row)
 
 
 def find_task(tasks: Sequence[Task], task_id: str | None, run_id: str) -> Task:

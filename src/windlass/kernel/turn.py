@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from windlass.kernel.bounds import Limits
 from windlass.kernel.transitions import check_attempt, check_run, check_task
 from windlass.kernel.view import Missing, Need, Outgrown, View
+from windlass.model.dead_letters import DeadLetter, is_given_up, letter_of_task
 from windlass.model.errors import TooMuchWork
 from windlass.model.graph import Graph, Kind, Node
 from windlass.model.ids import scope_of
@@ -326,6 +327,10 @@ class Turn:
         failed = (state is TaskState.FAILED) - (task.state is TaskState.FAILED)
         if failed:
             self.count_run(failures=failed)
+            if failed < 0:
+                self.remove(DeadLetter, new.id)
+            elif is_given_up(new):
+                self.make(letter_of_task(self._base, new, self.now))
         self.change(new)
         if state is not task.state or generation != task.generation:
             self.note_task(new)
@@ -369,13 +374,8 @@ class Turn:
         self._removed.setdefault(table, set()).add(key)
 
     def set_timer(self, task_id: str, kind: str, due_at: int) -> None:
-        timer = Timer(
-            id=f"{task_id}!{kind}",
-            run_id=self._base.id,
-            task_id=task_id,
-            kind=kind,
-            due_at=due_at,
-        )
+        id_, run_id = f"{task_id}!{kind}", self._base.id
+        timer = Timer(id=id_, run_id=run_id, task_id=task_id, kind=kind, due_at=due_at)
         self._removed.get(Timer, set()).discard(timer.id)
         self.make(timer)
 

@@ -18,6 +18,7 @@ from windlass.protocol.packages.signature import Trust
 from windlass.server.api import (
     audit,
     commands,
+    dead_letters,
     fleet,
     flows,
     history,
@@ -88,6 +89,7 @@ NATIVE: Sequence[Route] = [
     *users.ROUTES,
     *audit.ROUTES,
     *limits.ROUTES,
+    *dead_letters.ROUTES,
     *tenants.ROUTES,
     *system.ROUTES,
 ]

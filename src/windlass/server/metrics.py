@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from windlass.engine.engine import Engine
+from windlass.model.dead_letters import KINDS
 from windlass.model.limits import LimitUse
 from windlass.ports.store import Cond
 from windlass.protocol.exposition import label
@@ -46,6 +47,10 @@ class Metrics:
         family("windlass_effects", "gauge", "Effects to be done, and dead ones nobody could do.")
         for row in await engine.system.store.query("count_effects"):
             lines.append(f'windlass_effects{{state="{row["state"]}"}} {row["n"]}')
+        family("windlass_dead_letters", "gauge", "What was given up for good, by kind.")
+        found = await engine.store.query("count_dead_letters", tenant=engine.tenant)
+        counts = {**dict.fromkeys(KINDS, 0), **{row["kind"]: row["n"] for row in found}}
+        lines += [f'windlass_dead_letters{{kind="{kind}"}} {n}' for kind, n in counts.items()]
         family("windlass_loop_failures_total", "counter", "Failures of background loops.")
         for duty in engine.duties.all.values():
             lines.append(f'windlass_loop_failures_total{{loop="{duty.name}"}} {duty.failures}')

@@ -140,6 +140,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/dead-letters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Dead letters, those of the newest runs first. */
+        get: operations["dead_letters_list_letters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dead-letters/drop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let dead letters go: a task stays failed, an effect is never done. */
+        post: operations["dead_letters_drop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dead-letters/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take up again what is dead: tasks are retried, effects put back. */
+        post: operations["dead_letters_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/dead-letters/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One dead letter, with its history and what can be done. */
+        get: operations["dead_letters_get_letter"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -1644,6 +1712,102 @@ export interface components {
             sha256: string | null;
         };
         /**
+         * DeadLetterDetail
+         * @description A dead letter with its history.
+         */
+        DeadLetterDetail: {
+            advice: string;
+            diedAt: number;
+            failureClass: string;
+            flow: string;
+            history: components["schemas"]["DeadLetterTry"][];
+            id: string;
+            kind: string;
+            message: string;
+            name: string;
+            nextMove: string;
+            runId: string;
+            tries: number;
+        };
+        /**
+         * Page[DeadLetterView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        DeadLetterPage: {
+            items: components["schemas"]["DeadLetterView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /** DeadLetterRefused */
+        DeadLetterRefused: {
+            detail: string;
+            id: string;
+        };
+        /** DeadLetterTry */
+        DeadLetterTry: {
+            at: number;
+            by: string;
+            failureClass: string;
+            message: string;
+            number: number;
+        };
+        /**
+         * DeadLetterView
+         * @description Something that was given up for good.
+         */
+        DeadLetterView: {
+            diedAt: number;
+            failureClass: string;
+            flow: string;
+            id: string;
+            kind: string;
+            message: string;
+            name: string;
+            runId: string;
+            tries: number;
+        };
+        /**
+         * DeadLettersBody
+         * @description Which letters are meant: those named, or all that meet a filter.
+         */
+        DeadLettersBody: {
+            /** @default false */
+            all: boolean;
+            /** @default null */
+            before: number | null;
+            /** @default  */
+            cursor: string;
+            /** @default false */
+            dryRun: boolean;
+            /** @default  */
+            failureClass: string;
+            /** @default  */
+            flow: string;
+            /** @default false */
+            from: boolean;
+            /** @default [] */
+            ids: string[];
+            /** @default  */
+            kind: string;
+            /** @default  */
+            name: string;
+            /** @default  */
+            run: string;
+        };
+        /**
+         * DeadLettersDone
+         * @description What came of up to 500 letters.
+         */
+        DeadLettersDone: {
+            before: number;
+            done: number;
+            matched: number;
+            /** @default null */
+            next: string | null;
+            /** @default [] */
+            refused: components["schemas"]["DeadLetterRefused"][];
+        };
+        /**
          * ErrorView
          * @description RFC 9457 problem details, and the same in AstraFlow's words.
          */
@@ -3025,6 +3189,141 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    dead_letters_list_letters: {
+        parameters: {
+            query?: {
+                kind?: string;
+                run?: string;
+                flow?: string;
+                name?: string;
+                class?: string;
+                before?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterPage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    dead_letters_drop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DeadLettersBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLettersDone"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    dead_letters_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DeadLettersBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLettersDone"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    dead_letters_get_letter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterDetail"];
                 };
             };
             /** @description Refused */

@@ -2,19 +2,23 @@
 
 A handler does one effect and returns, or raises. What it raises decides what becomes of the effect:
 `NotHere` gives it back untried, anything else has it tried again later, a little later each time,
-until it has been tried as often as it may be and is left dead for somebody to look at. One effect
-that fails holds up no other.
+until it has been tried as often as it may be and is left as a dead letter. One effect that fails
+holds up no other.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import cast
 
 from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
+from windlass.model.dead_letters import DeadLetter, letter_of_effect
 from windlass.model.effects import Effect
 from windlass.model.errors import Unavailable
+from windlass.model.rows import Run, Worker
+from windlass.model.tenants import ALL, DEFAULT
 from windlass.ports.store import EffectClaim, Writes
 
 log = logging.getLogger(__name__)
@@ -60,7 +64,8 @@ class Outbox:
         engine.feed.on_mail.append(self._wake.set)
 
     def _committed(self, writes: Writes) -> None:
-        if writes.made.get(Effect):
+        again = cast("dict[str, Effect]", writes.changed.get(Effect, {})).values()
+        if writes.made.get(Effect) or any(not effect.tries for effect in again):
             self._wake.set()
 
     def look(self) -> None:
@@ -146,7 +151,21 @@ class Outbox:
                 error=error[:_ERROR_CHARS_MAX],
             )
 
-        await self._engine.update(Effect, effect.id, back)
+        letters = [await self._letter(effect, error)] if dead else []
+        await self._engine.update(Effect, effect.id, back, *letters)
+
+    async def _letter(self, effect: Effect, error: str) -> DeadLetter:
+        """A letter to whoever the run belongs to, or the worker that was to be told."""
+        kind, _, worker_id = effect.address.partition(":")
+        async with self._engine.store.session() as session:
+            runs = await session.rows(Run, [effect.run_id] if effect.run_id else [])
+            workers = await session.rows(Worker, [worker_id] if kind == "worker" else [])
+        owners = [*(run.tenant for run in runs), *(worker.tenant for worker in workers)]
+        owners = [tenant for tenant in owners if tenant != ALL]
+        told = replace(effect, error=error)
+        flow_name = runs[0].flow_name if runs else ""
+        now = self._engine.store.now()
+        return letter_of_effect(told, owners[0] if owners else DEFAULT, flow_name, now)
 
     async def pause(self) -> None:
         wait_s = self._engine.settings.look_s

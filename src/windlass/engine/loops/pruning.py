@@ -4,11 +4,13 @@ was to be told; and keys of limits that nobody uses."""
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from windlass.engine.engine import Engine
 from windlass.engine.jobs import Outdated
 from windlass.engine.loops.forever import raise_outage
 from windlass.engine.workers import services_of
+from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import RELEASE, Effect
 from windlass.model.limits import LimitUse
 from windlass.model.packages import Manifest
@@ -97,7 +99,7 @@ class Pruning:
     async def _remove(self, rows: Sequence[Row]) -> int:
         """Remove rows, but none that has changed since it was read: its worker is back."""
         engine = self._engine
-        writes = (engine.write(removed={type(row): {row.pk}}, stands=(row,)) for row in rows)
+        writes = (engine.write(removed=gone_with(row), stands=(row,)) for row in rows)
         results = await asyncio.gather(*writes, return_exceptions=True)
         back = sum(isinstance(result, Outdated) for result in results)
         return len(rows) - back - raise_outage([r for r in results if not isinstance(r, Outdated)])
@@ -107,3 +109,11 @@ class Pruning:
 
     async def pause(self) -> None:
         await asyncio.sleep(self._every_s)
+
+
+def gone_with(row: Row) -> dict[type[Row], set[Any]]:
+    """A row, and what is said of it elsewhere."""
+    removed: dict[type[Row], set[Any]] = {type(row): {row.pk}}
+    if isinstance(row, Effect):
+        removed[DeadLetter] = {row.id}
+    return removed

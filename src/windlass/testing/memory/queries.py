@@ -8,6 +8,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
+from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
 from windlass.model.limits import LimitUse
 from windlass.model.rows import Attempt, Flow, Row, Run, Timer, Version
@@ -141,6 +142,12 @@ def count_effects(db: MemoryDatabase) -> Found:
     return [{"state": state, "n": n} for state, n in counts.items()]
 
 
+def count_dead_letters(db: MemoryDatabase, tenant: str) -> Found:
+    letters = (row for row in db.table(DeadLetter).values() if tenant in (ALL, row.tenant))
+    counts = Counter(letter.kind for letter in letters)
+    return [{"kind": kind, "n": n} for kind, n in counts.items()]
+
+
 def queue_names(db: MemoryDatabase) -> Found:
     return [{"queue": queue} for queue in sorted(db.queues)]
 
@@ -190,6 +197,7 @@ QUERIES: dict[str, Callable[..., Found]] = {
         stopping,
         next_effect,
         count_effects,
+        count_dead_letters,
         flow_versions,
         expired_leases,
         find_target,

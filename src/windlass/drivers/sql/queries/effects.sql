@@ -25,3 +25,7 @@ select min(case when lease_until > due_at then lease_until else due_at end) as d
 -- name: count_effects
 -- Effects that wait, and those nobody could do.
 select state, count(*) as n from effects group by state;
+
+-- name: count_dead_letters
+-- A tenant's dead letters by kind.
+select kind, count(*) as n from dead_letters where :tenant = '*' or tenant = :tenant group by kind;

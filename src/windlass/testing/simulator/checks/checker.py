@@ -21,6 +21,7 @@ from windlass.testing.simulator.checks.counters import check_counters
 from windlass.testing.simulator.checks.fold import Folded, check_history
 from windlass.testing.simulator.checks.holds import check_holds
 from windlass.testing.simulator.checks.joins import check_joins
+from windlass.testing.simulator.checks.letters import check_letters
 from windlass.testing.simulator.checks.limits import LimitChecks
 from windlass.testing.simulator.checks.results import check_result
 from windlass.testing.simulator.checks.routes import check_routes
@@ -113,6 +114,7 @@ class Checker:
         check_history(rows, told)
         check_counters(rows, told)
         check_holds(rows, told)
+        check_letters(self._db, rows)
         for task in ended:
             check_result(rows, task, self._reported)
         if not rows.graph.joins:
