@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from tests.hostile_memoh import MEMOH, MEMOH_QUERY
 from tests.hostile_values import NAMES, VALUES, definitions, spoilt, written
 from tests.integration.link.workflows import chain
 from windlass.server.app import NATIVE
 from windlass.server.compat.astraflow import unserved
+from windlass.server.compat.memoh import routes as memoh
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.routes import Route
 
@@ -244,7 +246,7 @@ class Shot(NamedTuple):
 
 
 def shots(known: dict[str, str], seed: int, each: int) -> Iterator[Shot]:
-    """Requests for every path of the three surfaces; `known` holds ids to fill in."""
+    """Requests for every path of the four surfaces; `known` holds ids to fill in."""
     for route in (*NATIVE, *unserved.ROUTES):
         name = f"{route.method} {route.path}"
         seed += 1
@@ -253,6 +255,13 @@ def shots(known: dict[str, str], seed: int, each: int) -> Iterator[Shot]:
             for what, data in spoilt(filled(body, known), seed, each):
                 yield Shot(f"{name}: {what}", route.method, path_of(route, known), body=data)
         yield from around(route, known, route.query, seed)
+    for route in memoh.ROUTES:
+        seed += 1
+        name = f"{route.method} {route.path}"
+        if route.method == "POST":
+            for what, data in spoilt(filled(MEMOH[name], known), seed, each):
+                yield Shot(f"{name}: {what}", "POST", path_of(route, known), body=data)
+        yield from around(route, known, MEMOH_QUERY, seed)
     for route in pocketflow.ROUTES:
         seed += 1
         path = route.path.removeprefix("/api")

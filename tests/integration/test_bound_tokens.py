@@ -14,12 +14,13 @@ import pytest
 from tests.hostile_requests import BODIES, POCKETFLOW, path_of
 from windlass.server.app import NATIVE
 from windlass.server.compat.astraflow import unserved
+from windlass.server.compat.memoh import routes as memoh
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.routes import Route
 from windlass.testing.processes import ServerProcess, started
 
 ADMIN = "the-admins-token"
-ROUTES = (*NATIVE, *unserved.ROUTES, *pocketflow.ROUTES)
+ROUTES = (*NATIVE, *unserved.ROUTES, *memoh.ROUTES, *pocketflow.ROUTES)
 READS = {None, "viewer", "run.viewer", "workflow.viewer"}
 WORK = {"start": "a", "nodes": {"a": {"exec_type": "queue", "service": "s"}}, "edges": []}
 Json = dict[str, Any]

@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from tests.hostile_memoh import MEMOH, NO_RUNTIME
 from tests.hostile_requests import BODIES, POCKETFLOW
 from tests.integration.link.workflows import chain
 from tests.packages import archive
 from windlass.server.app import NATIVE
 from windlass.server.auth import ROLES, Who
+from windlass.server.compat.memoh import routes as memoh
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.routes import Route
 from windlass.testing import servers
@@ -28,7 +30,7 @@ ADMIN = "tenant-admin-token"
 TENANTS = ("red", "blue")
 Json = dict[str, Any]
 NATIVE_TYPE = {"Accept": "application/vnd.windlass+json, application/json"}
-STREAMS = ("/api/v1/stream", "/api/v1/events")
+STREAMS = ("/api/v1/stream", "/api/v1/events", "/orchestration/runs/{run_id}/watch")
 OWN_HOUSE = {  # who may do these is not a question of whose they are
     "POST /api/v1/auth/login",
     "POST /api/v1/auth/refresh",
@@ -36,7 +38,7 @@ OWN_HOUSE = {  # who may do these is not a question of whose they are
     "GET /api/v1/tenants",
     "PATCH /api/v1/tenants/{name}",
 }
-ROUTES = [*NATIVE, *pocketflow.ROUTES]
+ROUTES = [*NATIVE, *memoh.ROUTES, *pocketflow.ROUTES]
 
 
 class World(NamedTuple):
@@ -109,6 +111,11 @@ def settle(http: httpx.Client, tenant: str) -> dict[str, str]:
             made(http.post(exchange, json={"services": [], "slots": 0, "results": [result]}))
     known["letter"] = made(http.get("/api/v1/dead-letters"))["items"][0]["id"]
     inbox = made(http.get("/api/v1/checkpoints"))["items"]
+    task = {"alias": "a", "goal": tenant, "worker_profile": f"{tenant}-nobody"}
+    goal = {"goal": tenant, "plan": {"tasks": [task]}, "idempotency_key": "same", "bot_id": "bot"}
+    known["planned"] = made(http.post("/orchestration/runs", json=goal))["run_id"]
+    at = f"/api/v1/runs/{known['planned']}/tasks/a/checkpoints"
+    known["question"] = made(http.post(at, json={"question": f"{tenant}?"}))["id"]
     known["checkpoint"] = inbox[0]["id"]
     known["task"] = made(http.get(f"/api/v1/runs/{known['waiting']}/tasks"))["items"][0]["id"]
     made(http.post("/api/v1/workflows", json={**chain(f"{tenant}-wf", "demo.a", "demo.b")}))
@@ -183,6 +190,10 @@ def asked(route: Route, known: dict[str, str]) -> tuple[str, Json | None]:
         "{type}": "tools.run",
         "{upload_id}": known["upload_id"],
         "{attempt_id}": known["attempt_id"],
+        "{run_id}": known["planned"],
+        "{task_id}": f"{known['planned']}~plan.0~a.0",
+        "{checkpoint_id}": known["question"],
+        "{bot_id}": "bot",
     }
     path = route.path
     for word, value in words.items():
@@ -196,7 +207,7 @@ def asked(route: Route, known: dict[str, str]) -> tuple[str, Json | None]:
         "GET /api/v1/runs/{id}/logs": f"attempt={known['done']}",
         "GET /api/v1/catalog/nodes/search": "q=tools",
     }.get(name)
-    return f"{path}?{query}" if query else path, told(BODIES.get(name), known)
+    return f"{path}?{query}" if query else path, told(BODIES.get(name) or MEMOH.get(name), known)
 
 
 def pocket(route: Route, path: str, known: dict[str, str]) -> tuple[str, Json | None]:
@@ -283,7 +294,7 @@ def test_nobody_sees_or_changes_what_is_another_tenants(world: World, role: str)
             said = sorted(word for word in words if word in text and word not in sent)
             if said:
                 wrong.append(f"{name} says {said}: {text:.200}")
-            if status >= 500 and "no worker" not in text:  # the seed's own answer
+            if status >= 500 and "no worker" not in text and name not in NO_RUNTIME:
                 wrong.append(f"{name} answers {status}: {text:.200}")
             if name in OWN_HOUSE or route.role is None:
                 continue
@@ -297,6 +308,7 @@ def test_nobody_sees_or_changes_what_is_another_tenants(world: World, role: str)
 
 
 GENTLE = {
+    "GET /orchestration/bots/{bot_id}/runs",
     # Names that are free for everybody, or asked about something that is not there at all.
     "POST /api/v1/flows/{name}/versions",
     "DELETE /api/v1/published-packages/{name}/tags/{tag}",
@@ -324,6 +336,8 @@ def test_everybody_reads_what_is_their_tenants(world: World, role: str) -> None:
 
 
 NOTHING_THERE = {
+    "GET /orchestration/env-resources/{id}",
+    "GET /orchestration/container-images/{id}",
     "GET /api/v1/attempt-parameters/{attempt_id}",
     "GET /api/v1/workflows/{id}/preview",
     "GET /api/v1/users/me",

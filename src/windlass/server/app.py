@@ -43,6 +43,7 @@ from windlass.server.auth import Auth
 from windlass.server.commands import Commands
 from windlass.server.compat.astraflow import events, listing, unserved, workflows
 from windlass.server.compat.astraflow import workers as announcements
+from windlass.server.compat.memoh import routes as memoh
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.compat.pocketflow import surface
 from windlass.server.control import ControlCheck
@@ -159,7 +160,8 @@ def create_app(
 ) -> Starlette:
     """An ASGI application; whoever runs it also keeps the engine running."""
     # A process that only runs the control plane still says how it is.
-    routes = [*NATIVE, *unserved.ROUTES, *pocketflow.ROUTES] if options.is_api else system.HEALTH
+    surfaces = [*NATIVE, *unserved.ROUTES, *memoh.ROUTES, *pocketflow.ROUTES]
+    routes = surfaces if options.is_api else system.HEALTH
     served: list[BaseRoute] = [serve(route) for route in routes]
     if options.is_api:
         served.append(WebSocketRoute("/ws/worker", worker_link))

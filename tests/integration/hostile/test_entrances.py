@@ -29,6 +29,8 @@ _ENDLESS = ("/api/v1/stream", "/api/v1/events")
 _WAITS = ("/exchange", "/queue/poll")
 _OF_THE_SEED = ("/allocate",)
 """PocketFlow answers 500 where no worker can be called; its clients expect that."""
+_NO_RUNTIME = ("/orchestration/env-resources", "/orchestration/container-images")
+"""503 while nothing can make what they are asked for."""
 
 
 def test_no_path_is_forgotten() -> None:
@@ -57,6 +59,9 @@ async def things(http: httpx.AsyncClient) -> dict[str, str]:
     made = (await http.post("/api/v1/users", json=user)).json()
     kept = chain("hostile-kept", "demo.a")
     await http.post("/api/v1/workflows", json=kept)
+    tasks = [{"alias": "a", "goal": "g", "worker_profile": "nobody"}]
+    goal = {"goal": "g", "plan": {"tasks": tasks}, "idempotency_key": "hostile-plan"}
+    planned = (await http.post("/orchestration/runs", json=goal)).json()
     return {
         "runs": waiting,
         "waiting": waiting,
@@ -67,6 +72,10 @@ async def things(http: httpx.AsyncClient) -> dict[str, str]:
         "users": made["userId"],
         "flow_id": flow,
         "upload_id": (await http.post("/api/v1/resources/uploads", json=upload)).json()["uploadId"],
+        "run_id": planned["run_id"],
+        "task_id": f"{planned['root_task_id']}~a.0",
+        "checkpoint_id": open_[0]["id"],
+        "bot_id": "b",
         "name": "hostile-spoilt",
         "number": "1",
         "task": "a",
@@ -83,7 +92,7 @@ async def fire(world: World, http: httpx.AsyncClient, shot: Shot) -> None:
     url = httpx.URL(world.url + shot.path + (f"?{shot.query}" if shot.query else ""))
     headers = [(name.encode(), value.encode("latin-1")) for name, value in shot.headers]
     request = http.build_request(shot.method, url, content=shot.body or None, headers=headers)
-    endless = shot.path in _ENDLESS
+    endless = shot.path in _ENDLESS or shot.path.endswith("/watch")
     world.recent.append(shot.what)
     try:
         answer = await http.send(request, stream=True)
@@ -95,7 +104,7 @@ async def fire(world: World, http: httpx.AsyncClient, shot: Shot) -> None:
     except httpx.HTTPError as error:
         world.broken.append(f"{error!r} for {shot.what}")
         return
-    if not any(part in shot.path for part in _OF_THE_SEED):
+    if not any(part in shot.path for part in (*_OF_THE_SEED, *_NO_RUNTIME)):
         world.note(shot.what, answer.status_code, text.decode(errors="replace"))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 import msgspec
 from starlette.requests import Request
@@ -171,6 +172,21 @@ def event_view(event: Event) -> EventView:
 
 async def stream(engine: Engine, run_id: str, after: int) -> AsyncGenerator[bytes]:
     """Server-sent events by `seq`: what is there, then what comes, until the run has ended."""
+    async with aclosing(follow(engine, run_id, after, _KEEPALIVE_S)) as events:
+        async for row in events:
+            if row is None:
+                yield b": still here\n\n"
+            else:
+                after = row.seq
+                yield sse(str(row.seq), row.type, msgspec.json.encode(event_view(row)))
+    yield sse(str(after), "end", b"{}")
+
+
+async def follow(
+    engine: Engine, run_id: str, after: int, keepalive_s: float
+) -> AsyncGenerator[Event | None]:
+    """Events of a run by `seq`, without a gap, until it has ended; None when nothing has come for
+    so long."""
     waiter = engine.feed.watch(run_id)
     idle_s = 0.0
     try:
@@ -179,11 +195,10 @@ async def stream(engine: Engine, run_id: str, after: int) -> AsyncGenerator[byte
             rows = await events_after(engine, run_id, after, _EVENTS_MAX)
             for row in rows:
                 after = row.seq
-                yield sse(str(row.seq), row.type, msgspec.json.encode(event_view(row)))
+                yield row
             if len(rows) == _EVENTS_MAX:
                 continue
             if not rows and await has_ended(engine, run_id, after):
-                yield sse(str(after), "end", b"{}")
                 return
             if rows:
                 idle_s = 0.0
@@ -192,9 +207,9 @@ async def stream(engine: Engine, run_id: str, after: int) -> AsyncGenerator[byte
                 await asyncio.wait_for(waiter.wait(), engine.settings.look_s)
             except TimeoutError:
                 idle_s += engine.settings.look_s
-                if idle_s >= _KEEPALIVE_S:
+                if idle_s >= keepalive_s:
                     idle_s = 0.0
-                    yield b": still here\n\n"
+                    yield None
     finally:
         engine.feed.unwatch(run_id, waiter)
 

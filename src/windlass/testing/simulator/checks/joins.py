@@ -38,7 +38,9 @@ def check_node(rows: RunRows, task: Task, edges: list[Edge], by_node: dict[str, 
     settled = [b is not None and is_settled(rows, b) for b in before]
     if task.state not in _NEVER_BEGAN:
         expect(all(settled), f"{task.id} is {task.state} before all edges into it are settled")
-        fired = any(
+        # A task of a plan needs all that it depends on.
+        enough = any if rows.node(task).planned is None else all
+        fired = enough(
             fires(edge, source) for edge, source in zip(edges, before, strict=True) if source
         )
         began = task.state is not TaskState.SKIPPED or was_worked_on(rows, task)

@@ -1,0 +1,1 @@
+"""Memoh's `/orchestration` surface: runs of plans in its shapes and words."""

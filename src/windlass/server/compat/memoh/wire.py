@@ -1,0 +1,60 @@
+"""Bodies, errors and moments as this surface has them."""
+
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.engine.keys import Keyed
+from windlass.model.errors import BadRequest, DefinitionError, Unavailable
+from windlass.model.times import iso
+from windlass.server.caller import engine_of
+from windlass.server.http import read_json, reply, status_of
+
+T = TypeVar("T")
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True):
+    """What every change is asked for with."""
+
+    idempotency_key: str = ""
+
+
+B = TypeVar("B", bound=Body)
+
+
+def message(error: Exception, request_id: str) -> Response:
+    """An error as one line of text; a definition's problems are a bad request here."""
+    del request_id
+    status, _, title = status_of(error)
+    if isinstance(error, DefinitionError):
+        status = 400
+    text = title if status == 500 else str(error)
+    headers = {"Retry-After": "2"} if isinstance(error, Unavailable) else None
+    return reply({"message": text}, status, headers)
+
+
+async def read_change(request: Request, type_: type[B], **path: str) -> B:
+    """The body of a change: it has a key, and names nothing else than the path does."""
+    body = await read_json(request, type_)
+    if not body.idempotency_key.strip():
+        raise BadRequest("idempotency_key is required")
+    for name, value in path.items():
+        if getattr(body, name, "") not in ("", value):
+            raise BadRequest(f"{name} in the body is not the one in the path")
+    return body
+
+
+def once(request: Request, method: str, target: str, body: Body) -> Keyed:
+    """The change under its key: the same again is answered the same, another is refused."""
+    asked = msgspec.json.encode(body, order="sorted")
+    return Keyed(engine_of(request), f"memoh {method} {target}", body.idempotency_key, asked)
+
+
+def moment(unix_ms: int | None) -> str | None:
+    return None if unix_ms is None else iso(unix_ms)
+
+
+def decoded(text: str | None) -> Any:
+    return None if text is None else msgspec.json.decode(text)
