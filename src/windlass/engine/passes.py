@@ -326,7 +326,7 @@ class Pass:
         """Take a task that was read into memory. Its run is touched from here on: if the pass fails
         now, this row must be forgotten with it."""
         self.touched.add(task.run_id)
-        self.shared.workspace.view(task.run_id).give(Task, [task.id], [task])
+        self.shared.workspace.view(task.run_id).give_task(task)
 
     def _give_newer(self, task: Task) -> None:
         """The same for a task that is only moved. Who claims one makes a row that cannot be made
@@ -335,7 +335,7 @@ class Pass:
         self.touched.add(task.run_id)
         view = self.shared.workspace.view(task.run_id)
         if view.run is not None:
-            view.give(Task, [task.id], [task])
+            view.give_task(task)
 
     # Limits
 

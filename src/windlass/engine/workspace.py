@@ -38,6 +38,7 @@ R = TypeVar("R", bound=Row)
 
 _PARSED = 16
 """About how many bytes a parsed value takes for each byte of its text."""
+_PLAN_TASKS_KEPT = 256
 _LIGHT_BYTES = 64 * 1024
 """Parameters up to this size are not worth keeping an eye on."""
 
@@ -63,7 +64,9 @@ class RunView:
         self.run_id = run_id
         self.whole = False
         """The run was made here: what belongs to it and is not in memory does not exist, except
-        tasks and attempts, which are forgotten when they have ended."""
+        tasks and attempts that were forgotten."""
+        self.forgot = False
+        """Tasks or attempts that had ended were forgotten."""
         self.fresh = True
         """Everything in memory was read in this pass."""
         self.tables: dict[type[Row], dict[Any, Row | None]] = {table: {} for table in TABLES}
@@ -87,14 +90,18 @@ class RunView:
         rows = self.tables[table]
         if key in rows:
             return cast("R | None", rows[key])
-        if self.whole and table in (Variable, Timer, Checkpoint, Binding):
+        if self.whole and (
+            table in (Variable, Timer, Checkpoint, Binding)
+            or (not self.forgot and table in (Task, Attempt))
+        ):
             return None
         if table is Variable and key[0] in self.whole_scopes:
             return None
         raise Missing(Need(table.TABLE, key))
 
     def open_tasks(self, scope: str) -> Sequence[Task]:
-        self._set(Need("open_tasks", scope))
+        if not self.whole or self.forgot:
+            self._set(Need("open_tasks", scope))
         prefix = scope + "~"
         return [
             task
@@ -103,7 +110,8 @@ class RunView:
         ]
 
     def all_tasks(self, run_id: str) -> Sequence[Task]:
-        self._set(Need("run_tasks", run_id))
+        if not self.whole or self.forgot:
+            self._set(Need("run_tasks", run_id))
         tasks = [cast(Task, task) for task in self.tables[Task].values() if task is not None]
         return sorted(tasks, key=lambda task: (task.made_seq, task.id))
 
@@ -150,6 +158,13 @@ class RunView:
     def run(self) -> Run | None:
         return cast("Run | None", self.tables[Run].get(self.run_id))
 
+    def give_task(self, task: Task) -> None:
+        """Add a task that was read for itself; if it is news, others have moved the run meanwhile,
+        and what is in memory is not all there is."""
+        if self.tables[Task].get(task.id) is None:
+            self.forgot = True
+        self.give(Task, [task.id], [task])
+
     def give(self, table: type[Row], keys: Sequence[Any], rows: Sequence[Row]) -> None:
         """Add rows that were read; keys without a row are known not to exist."""
         known = self.tables[table]
@@ -181,19 +196,7 @@ class RunView:
         how much the rest takes: its payloads, as everything else is small beside them."""
         self.sets.clear()
         self.fresh = False
-        size = 0
-        tasks = cast("dict[str, Task | None]", self.tables[Task])
-        over: list[str] = []
-        for key, task in tasks.items():
-            if task is None or _forget(task):
-                over.append(key)
-            elif task.input is not None:
-                size += len(task.input)
-        for key in over:
-            del tasks[key]
-        attempts = cast("dict[str, Attempt | None]", self.tables[Attempt])
-        for key in [k for k, a in attempts.items() if a is None or a.state not in ATTEMPT_LIVE]:
-            del attempts[key]
+        size = self._prune_planned() if self._is_small_plan() else self._prune_tasks()
         # Not the run's own: whatever other runs have made of it counts.
         self.tables[AffinityHold].clear()
         self.tables[GraphPatch].clear()
@@ -206,6 +209,39 @@ class RunView:
         if self.heavy and run is not None:
             size += len(run.params) * (_PARSED if self.memo else 1)
         self.bytes = size
+
+    def _is_small_plan(self) -> bool:
+        """Whether all of a run is worth keeping: what is planned is told of what came before it,
+        and what is judged of its claim."""
+        run, tasks = self.run, self.tables[Task]
+        planned = run is not None and run.graph_rev > 0
+        return planned and self.whole and not self.forgot and len(tasks) <= _PLAN_TASKS_KEPT
+
+    def _prune_planned(self) -> int:
+        size = 0
+        for task in cast("dict[str, Task | None]", self.tables[Task]).values():
+            size += len(task.input or "") + len(task.output or "") if task is not None else 0
+        for attempt in cast("dict[str, Attempt | None]", self.tables[Attempt]).values():
+            size += len(attempt.output or "") if attempt is not None else 0
+        return size
+
+    def _prune_tasks(self) -> int:
+        size = 0
+        tasks = cast("dict[str, Task | None]", self.tables[Task])
+        over: list[str] = []
+        for key, task in tasks.items():
+            if task is None or _forget(task):
+                over.append(key)
+            elif task.input is not None:
+                size += len(task.input)
+        for key in over:
+            del tasks[key]
+        attempts = cast("dict[str, Attempt | None]", self.tables[Attempt])
+        ended = [k for k, a in attempts.items() if a is None or a.state not in ATTEMPT_LIVE]
+        for key in ended:
+            del attempts[key]
+        self.forgot = self.forgot or bool(over) or bool(ended)
+        return size
 
 
 def _forget(task: Task) -> bool:

@@ -4,7 +4,7 @@ Nodes that were dropped stay in the table of nodes, as tasks of them are part of
 have no edges and nothing waits there any more.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from windlass.kernel.bounds import Limits
@@ -95,7 +95,10 @@ def problems_of(graph: Graph, patch: Patch, limits: Limits, revision: int) -> li
         if path not in graph.joins:
             reason = f'the graph has no node "{path:.80}" that waits for its edges'
             found.append(Problem(path, reason, "name one that stands in it"))
+    counts = Counter(node.path for node in patch.nodes)
     for node in patch.nodes:
+        if counts[node.path] > 1:
+            found.append(Problem(node.path, "named twice in the patch"))
         found += _node_problems(graph, patch, after, node)
     for at, edge in enumerate(patch.edges):
         found += _edge_problems(alive, edge, f"edges[{at}]")
@@ -137,8 +140,6 @@ def _node_problems(
     if not node.key or len(path) > _PATH_CHARS_MAX or "~" in path:
         yield Problem(path[:80], "not a path", "a scope's path, a slash and a name")
         return
-    if sum(other.path == path for other in patch.nodes) > 1:
-        yield Problem(path, "named twice in the patch")
     old = graph.nodes.get(path)
     stands = path in graph.joins or (is_branch(graph.nodes, path) and scope in graph.joins)
     if old is not None and stands and not is_inside(path, patch.drop):

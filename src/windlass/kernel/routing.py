@@ -27,6 +27,8 @@ from windlass.model.states import RunState, TaskState
 from windlass.model.values import is_object
 from windlass.model.work_answers import kept_answer
 
+WITHOUT = "continue"
+"""The action of a task of a plan that failed and was gone on without."""
 CANCELLED = "cancelled"
 """The action of a task that somebody did without: what comes after it knows, and so does a redo."""
 
@@ -110,10 +112,16 @@ def fail_planned(turn: Turn, task: Task, failure: Failure) -> None:
         turn.replans.append(Replan(task.scope, "replan", task.id, failure.message))
         close(turn, task)
     elif planned.on_failure == "continue":
-        leave(turn, task, [])
-        close(turn, task)
+        go_on_without(turn, task)
     else:
         fail_scope(turn, task, failure)
+
+
+def go_on_without(turn: Turn, task: Task) -> None:
+    """A task of a plan has failed, and the rest goes on; what depends on it is skipped."""
+    task = turn.move(task, TaskState.FAILED, action=WITHOUT)
+    leave(turn, task, [])
+    close(turn, task)
 
 
 def skip(turn: Turn, task: Task, output: Json | None = None) -> None:
@@ -142,7 +150,7 @@ def is_settled(graph: Graph, task: Task) -> bool:
     """Whether a task ended so that what comes after it knows: a failure only if it was caught."""
     planned = graph.nodes[task.node].planned
     if task.state is TaskState.FAILED and planned is not None:
-        return planned.on_failure == "continue" or task.action == "continue"
+        return task.action == WITHOUT
     if task.state is TaskState.FAILED:
         return failure_edge(graph, graph.nodes[task.node], failure_of(task)) is not None
     if task.state is TaskState.CANCELLED:

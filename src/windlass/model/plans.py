@@ -6,6 +6,7 @@ planner that misspells one should hear of it, not find it ignored.
 
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -39,6 +40,7 @@ _FIELDS = frozenset(
         "on_failure",
     }
 )
+_KNOWN_BYTES_MAX = 64 * 1024
 _PLAN_FIELDS = frozenset({"summary", "tasks", "child_tasks", "root"})
 _RETRY_FIELDS = frozenset({"max_attempts", "backoff_seconds"})
 _ROLES = ("", "start", "mid", "final")
@@ -98,23 +100,37 @@ class Plan(msgspec.Struct, frozen=True):
     """A plan without problems."""
 
     tasks: tuple[PlanTask, ...]
+    digests: dict[str, str]
+    """By alias, a hash of everything its result stands on: its definition and, transitively, those
+    of what it depends on."""
     summary: str = ""
 
-    def digests(self) -> dict[str, str]:
-        """By alias, a hash of everything its result stands on: its definition and, transitively,
-        those of what it depends on."""
-        by_alias = {task.alias: task for task in self.tasks}
-        found: dict[str, str] = {}
-        for alias in _ordered(by_alias):
-            task = by_alias[alias]
-            before = [found[name] for name in sorted(set(task.depends_on))]
-            text = msgspec.json.encode([task, before], order="deterministic")
-            found[alias] = sha256(text).hexdigest()
-        return found
+
+def _digests(tasks: list[PlanTask]) -> dict[str, str]:
+    by_alias = {task.alias: task for task in tasks}
+    found: dict[str, str] = {}
+    for alias in _ordered(by_alias):
+        task = by_alias[alias]
+        before = [found[name] for name in sorted(set(task.depends_on))]
+        text = msgspec.json.encode([task, before], order="deterministic")
+        found[alias] = sha256(text).hexdigest()
+    return found
 
 
 def read_plan(given: object, limits: PlanLimits) -> Plan | list[Problem]:
     """A plan from a planner's answer, or everything that is wrong with it."""
+    text = msgspec.json.encode(given)
+    return _known(text, limits) if len(text) <= _KNOWN_BYTES_MAX else _read(given, limits)
+
+
+@lru_cache(maxsize=256)
+def _known(text: bytes, limits: PlanLimits) -> Plan | list[Problem]:
+    """The same for plans that come again and again; whoever starts one has it looked at before the
+    kernel does."""
+    return _read(msgspec.json.decode(text), limits)
+
+
+def _read(given: object, limits: PlanLimits) -> Plan | list[Problem]:
     if not is_object(given):
         return [Problem("plan", "not an object", 'as in {"tasks": [{"alias": "a", "goal": "…"}]}')]
     found = [
@@ -139,7 +155,7 @@ def read_plan(given: object, limits: PlanLimits) -> Plan | list[Problem]:
             tasks.append(_task(item))
     if not found:
         found += _whole_problems(tasks, limits)
-    return found or Plan(tuple(tasks), str(given.get("summary") or ""))
+    return found or Plan(tuple(tasks), _digests(tasks), str(given.get("summary") or ""))
 
 
 def _listed(given: dict[str, Any]) -> list[Any] | Problem:

@@ -120,3 +120,11 @@ def test_a_plan_that_is_given_up_takes_along_what_began_again_in_the_same_turn()
     do(run, "a", again)
     assert run.state() is RunState.FAILED
     assert open_states(run) == {"a": "succeeded", "b": "cancelled", "c": "cancelled"}
+
+
+def test_a_failure_that_wants_another_plan_is_not_gone_on_without() -> None:
+    run = planned(task("a", on_failure="continue"), task("b", "a"), task("c"))
+    do(run, "a", {"status": "failed", "summary": "cannot", "request_replan": True})
+    assert of(run, "a").state == "failed"
+    say(run, claim(run), {"tasks": [task("a", on_failure="continue"), task("b", "a"), task("c")]})
+    assert open_states(run) == {"a": "queued", "c": "queued"}, "what failed is done again"

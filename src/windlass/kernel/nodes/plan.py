@@ -19,7 +19,7 @@ from windlass.kernel.planning.lower import patch_of, tasks_of
 from windlass.kernel.planning.settings import PlanSettings, read_settings, settings_of
 from windlass.kernel.recount import recount
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
-from windlass.kernel.routing import close, end_scope, fail, is_settled
+from windlass.kernel.routing import CANCELLED, close, end_scope, fail
 from windlass.kernel.scopes import cancel_below, drop_holds
 from windlass.kernel.turn import WANTED, Replan, Turn
 from windlass.kernel.values import Reader, encode, parse
@@ -151,11 +151,10 @@ def put(
         return beyond
     before = tasks_of(turn.graph, task.node)
     rows = turn.rows(Task, [task_id(task.id, node.path, 0) for node in before])
-    over = (TaskState.FAILED, TaskState.CANCELLED)
     undone = {
         node.key
         for node, row in zip(before, rows.values(), strict=True)
-        if row is not None and row.state in over and not is_settled(turn.graph, row)
+        if row is not None and is_undone(row)
     }
     patch = patch_of(
         turn.graph,
@@ -176,6 +175,13 @@ def put(
     except DefinitionError as error:
         return list(error.problems)
     return []
+
+
+def is_undone(row: Task) -> bool:
+    """Whether a task that another plan still has is done again: unless somebody did without it."""
+    if row.state is TaskState.CANCELLED:
+        return row.action != CANCELLED
+    return row.state is TaskState.FAILED
 
 
 def too_many(turn: Turn, task: Task, settings: PlanSettings, plan: Plan) -> list[Problem]:

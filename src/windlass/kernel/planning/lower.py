@@ -28,7 +28,7 @@ def patch_of(
 ) -> Patch:
     """What turns the plan that stands under `path` into this one. Tasks whose definition, and that
     of everything they depend on, is as it was are kept; `undone` ones of them are done again."""
-    digests = plan.digests()
+    digests = plan.digests
     before = {node.key: node for node in tasks_of(graph, path)}
     kept = {
         alias

@@ -10,7 +10,7 @@ from windlass.kernel.asking import ask_for_attempt, close_question, read_choice,
 from windlass.kernel.checkpoints import checkpoint_of, count_barrier
 from windlass.kernel.nodes import call
 from windlass.kernel.requeue import requeue
-from windlass.kernel.routing import close, fail, leave, succeed
+from windlass.kernel.routing import close, fail, go_on_without, succeed
 from windlass.kernel.scopes import drop_holds
 from windlass.kernel.turn import Turn
 from windlass.kernel.values import encode, parse
@@ -119,8 +119,6 @@ def answered_failure(
     if choice == "retry":
         requeue(turn, task, 0, {"failures": 0, "moves": 0})
     elif choice == "continue":
-        task = turn.move(task, TaskState.FAILED, action="continue")
-        leave(turn, task, [])
-        close(turn, task)
+        go_on_without(turn, task)
     else:
         fail(turn, task, failure, decided=True)

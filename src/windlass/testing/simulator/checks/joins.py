@@ -54,7 +54,7 @@ def is_settled(rows: RunRows, task: Task) -> bool:
     """Whether what comes after an ended task knows: a plan's failed task may leave that open."""
     planned = rows.node(task).planned
     if task.state is TaskState.FAILED and planned is not None:
-        return planned.on_failure == "continue" or task.action == "continue"
+        return task.action == "continue"
     return task.state in TASK_ENDED
 
 
