@@ -34,3 +34,29 @@ def test_the_tasks_of_a_plan_are_drawn_and_so_is_the_next_plan(site: Site, page:
     )
     expect(page.get_by_text("check", exact=True).first).to_be_visible()
     expect(page.get_by_text("graph revision 2")).to_be_visible()
+
+
+def test_a_question_is_answered_by_its_options_or_in_words(site: Site, page: Page) -> None:
+    worker = HandWorker(site.http, "asked-by-hand")
+    one = {"alias": "draft", "goal": "draft", "worker_profile": "asked-by-hand"}
+    body = {"dialect": "plan", "goal": "a letter", "plan": {"tasks": [one]}}
+    run_id = site.http.post("/api/v1/runs", json=body).json()["id"]
+    options = [{"id": "warm", "label": "A warm one"}, {"id": "own", "kind": "freeform"}]
+    question = {"question": "Which tone?", "options": options, "blocksRun": True}
+    path = f"/api/v1/runs/{run_id}/tasks/draft/checkpoints"
+    asked = site.http.post(path, json=question).json()["id"]
+    page.goto(f"{site.url}/inbox?id={asked}")
+    expect(page.get_by_text("The whole run is held back")).to_be_visible()
+    expect(page.get_by_role("button", name="Approve")).to_have_count(0)
+    page.get_by_role("button", name="A warm one").click()
+    taken = worker.take()
+    assert taken["input"]["answers"][0]["option_id"] == "warm"
+    again = {"status": "waiting", "checkpoint": {"question": "To whom?"}}
+    worker.finish(taken, again)
+    page.goto(f"{site.url}/inbox")
+    page.get_by_text("To whom?").first.click()
+    page.get_by_label("In your own words").fill("To the mayor")
+    page.get_by_role("button", name="Send", exact=True).click()
+    taken = worker.take()
+    assert taken["input"]["answers"][-1]["freeform_input"] == "To the mayor"
+    worker.finish(taken, {"done": True})

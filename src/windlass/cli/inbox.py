@@ -93,12 +93,15 @@ def reject(client: Client, checkpoint: str, note: str) -> None:
 
 @inbox.command()
 @click.argument("checkpoint")
-@click.option("-i", "--input", "value", required=True, help="The answer: JSON, or @file.")
+@click.argument("text", required=False, default="")
+@click.option("-i", "--input", "value", default="", help="The answer as JSON, or @file.")
 @click.option("-m", "--note", default="", help="Kept with the answer.")
 @with_client
-def answer(client: Client, checkpoint: str, value: str, note: str) -> None:
-    """Give any other answer."""
-    _answer(client, checkpoint, read_value(value), note)
+def answer(client: Client, checkpoint: str, text: str, value: str, note: str) -> None:
+    """Give any other answer: TEXT (an option's id, or your own words), or JSON with -i."""
+    if bool(text) == bool(value):
+        raise click.UsageError("give the answer as TEXT, or as JSON with -i")
+    _answer(client, checkpoint, text or read_value(value), note)
 
 
 def _answer(client: Client, checkpoint: str, value: object, note: str) -> None:

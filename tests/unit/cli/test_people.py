@@ -252,3 +252,13 @@ def test_clients_and_workers_read_the_same_variables(
     with Client() as client:
         assert client.url == "http://there:1"
     assert server_url("") == "http://there:1"
+
+
+def test_a_question_is_answered_in_plain_words_or_in_json(server: Server, invoke: Invoke) -> None:
+    server.answers["GET", "/api/v1/checkpoints"] = {"items": []}
+    server.answers["POST", "/api/v1/checkpoints/r~a!1/resolve"] = {}
+    assert invoke("inbox", "answer", "r~a!1", "to the mayor").exit_code == 0
+    assert server.body()["answer"] == "to the mayor"
+    assert invoke("inbox", "answer", "r~a!1", "-i", '{"n": 1}').exit_code == 0
+    assert server.body()["answer"] == {"n": 1}
+    assert invoke("inbox", "answer", "r~a!1").exit_code == 2

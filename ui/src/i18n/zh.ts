@@ -12,6 +12,8 @@ export const zh = {
   'All runs': '所有运行',
   'All attempts': '所有尝试',
   'Another answer': '其他答复',
+  'In your own words': '用自己的话回答',
+  'The whole run is held back until this is answered.': '在得到答复之前,整个运行都会暂停。',
   Answer: '答复',
   Answered: '已答复',
   Approve: '批准',

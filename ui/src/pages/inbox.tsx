@@ -15,6 +15,7 @@ import { Empty, Failed } from '@/parts/feedback'
 import { Json } from '@/parts/json'
 import { Status } from '@/parts/status'
 import { useTitle } from '@/parts/title'
+import { Answers, takesMore } from '@/pages/inbox-answers'
 import { useCanAct, useMayAct } from '@/shell/health'
 import { useKeys } from '@/shell/keys'
 
@@ -136,6 +137,9 @@ export function Detail({ item, onDone }: { item: Checkpoint; onDone: () => void 
             <Json value={item.show} name={t('Shown for the decision')} />
           </div>
         )}
+        {item.blocksRun && item.state === 'open' && (
+          <p className="mb-3 text-sm">{t('The whole run is held back until this is answered.')}</p>
+        )}
         {item.state === 'open' ? <Answer item={item} onDone={onDone} /> : <Answered item={item} />}
       </div>
     </Panel>
@@ -157,7 +161,8 @@ function Answer({ item, onDone }: { item: Checkpoint; onDone: () => void }) {
     setBusy(false)
     if (done) onDone()
   }
-  useKeys({ a: () => canAct && !busy && setAsk(true) })
+  const more = takesMore(item)
+  useKeys({ a: () => canAct && !busy && !more && setAsk(true) })
   useEffect(() => setNote(''), [item.id])
   const value = valueOf(other)
   if (!mayAct) return null
@@ -166,15 +171,18 @@ function Answer({ item, onDone }: { item: Checkpoint; onDone: () => void }) {
       <Field label={t('Note')}>
         {(id) => <Input id={id} value={note} onChange={(event) => setNote(event.target.value)} />}
       </Field>
-      <div className="mb-4 flex flex-wrap gap-2">
-        <Button look="main" disabled={!canAct || busy} onClick={() => void answer('approved')}>
-          ✓ {t('Approve')}
-        </Button>
-        <Button look="danger" disabled={!canAct || busy} onClick={() => void answer('rejected')}>
-          ✗ {t('Reject')}
-        </Button>
-      </div>
-      <details>
+      {more && <Answers item={item} disabled={!canAct || busy} onAnswer={(value) => void answer(value)} />}
+      {!more && (
+        <div className="mb-4 flex flex-wrap gap-2">
+          <Button look="main" disabled={!canAct || busy} onClick={() => void answer('approved')}>
+            ✓ {t('Approve')}
+          </Button>
+          <Button look="danger" disabled={!canAct || busy} onClick={() => void answer('rejected')}>
+            ✗ {t('Reject')}
+          </Button>
+        </div>
+      )}
+      <details hidden={more}>
         <summary className="text-sm text-soft">{t('Another answer')}</summary>
         <div className="mt-2 flex gap-2">
           <Input aria-label={t('Another answer')} placeholder='{"choice": "later"}' value={other} onChange={(event) => setOther(event.target.value)} className="font-mono" />

@@ -1,5 +1,5 @@
 /** Buttons, fields, panels: the few shapes every page is made of. */
-import { type ButtonHTMLAttributes, type InputHTMLAttributes, type ReactNode, type Ref, useId } from 'react'
+import { type ButtonHTMLAttributes, type InputHTMLAttributes, type ReactNode, type Ref, type TextareaHTMLAttributes, useId } from 'react'
 
 type Look = 'plain' | 'main' | 'danger' | 'quiet'
 
@@ -43,6 +43,10 @@ export function Field({ label, hint, children }: { label: string; hint?: string;
 
 export function Input(props: InputHTMLAttributes<HTMLInputElement>) {
   return <input {...props} className={`${FIELD} w-full ${props.className ?? ''}`} />
+}
+
+export function TextArea(props: TextareaHTMLAttributes<HTMLTextAreaElement>) {
+  return <textarea rows={3} {...props} className={`${FIELD} w-full ${props.className ?? ''}`} />
 }
 
 export function Panel({ title, action, children }: { title?: ReactNode; action?: ReactNode; children: ReactNode }) {
