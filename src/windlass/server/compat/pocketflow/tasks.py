@@ -14,6 +14,7 @@ from windlass.model.rows import Attempt, Run
 from windlass.model.states import RunState
 from windlass.ports.store import Cond
 from windlass.server.api.runs import version_numbers
+from windlass.server.audit import line
 from windlass.server.caller import engine_of
 from windlass.server.compat.pocketflow.flows import paging, params_text
 from windlass.server.compat.pocketflow.names import (
@@ -124,7 +125,8 @@ async def run_once(request: Request) -> Response:
 
 async def cancel(request: Request) -> Response:
     """Ask a run to stop."""
-    await runs.cancel(engine_of(request), (await find(request, "id")).id, "")
+    run = await find(request, "id")
+    await runs.cancel(engine_of(request), run.id, "", line(request, "run.cancel", "run", run.id))
     return reply(OK)
 
 
@@ -157,6 +159,7 @@ async def signal(request: Request) -> Response:
     engine = engine_of(request)
     run = await runs.get_run(engine, bare(task_id, "task"))
     value = msgspec.json.encode(fields.get("value")).decode()
+    noted = line(request, "run.signal", "run", run.id, key=key)
     with contextlib.suppress(Conflict):
-        await runs.signal(engine, run.id, key, value)
+        await runs.signal(engine, run.id, key, value, noted)
     return reply(OK)
