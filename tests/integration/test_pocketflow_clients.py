@@ -125,10 +125,26 @@ def test_the_servers_own_executors_are_local(pocket: Pocket) -> None:
     assert (second["worker_id"], second["worker_url"]) == ("local-script:bash", "local")
     logs = pocket.get("/tasks/logs", run_id=second["id"]).json()
     assert logs == {"content": "hello\noops\n"}
+    # Its page shows a log only where there is a path.
+    assert (first["log_path"], second["log_path"]) == ("", f"logs/tasks/{task_id}/s_1.log")
     [own] = [row for row in pocket.get("/workers/list").json() if row["type"] == "local"]
     assert own["url"] == "local"
     assert {"mul", "upper", "log_result"} <= set(own["services"])
     assert pocket.get("/workers/list", service="mul").json() == [own]
+
+
+def test_what_a_worker_says_while_it_runs_is_read_here_too(pocket: Pocket) -> None:
+    task_id = pocket.task(pocket.flow(queue_flow("talks")))
+    exchange = {"services": ["talks"], "slots": 1, "waitMs": 5000}
+    worker = {"id": "talker", "transport": "pull", "services": ["talks"], "capacity": 1}
+    assert pocket.http.post("/api/v1/workers", json=worker).status_code == 200
+    at = "/api/v1/workers/talker/exchange"
+    [given] = pocket.http.post(at, json=exchange).json()["attempts"]
+    said = {"attemptId": given["attemptId"], "token": given["token"], "offset": 0, "text": "so far"}
+    told = pocket.http.post(at, json={"services": [], "said": [said]})
+    assert told.status_code == 200, told.text
+    [run] = node_runs(pocket, task_id)
+    assert pocket.get("/tasks/logs", run_id=run["id"]).json() == {"content": "so far"}
 
 
 def test_the_log_of_a_script_that_fails_is_kept_too(pocket: Pocket) -> None:
@@ -254,6 +270,24 @@ def test_a_signal_to_an_ended_task_is_no_mistake(pocket: Pocket) -> None:
     pocket.until(task_id, "completed")
     answer = pocket.post("/tasks/signal", {"task_id": task_id, "key": "k", "value": 1})
     assert (answer.status_code, answer.json()) == (200, {"ok": "1"})
+
+
+def test_a_task_nobody_has_is_not_found_and_the_beginning_of_an_id_is_none(
+    pocket: Pocket,
+) -> None:
+    task_id = pocket.task(pocket.flow(queue_flow("whole")))
+    for given in ("task-none", "", "task-00000000-0000-7000-8000-000000000000", task_id[:20]):
+        refused = [
+            pocket.get("/tasks/get", id=given),
+            pocket.get("/tasks/runs", task_id=given),
+            pocket.post(f"/tasks/cancel?id={given}"),
+            pocket.post(f"/tasks/run_once?id={given}"),
+        ]
+        if given:
+            refused.append(pocket.post("/tasks/signal", {"task_id": given, "key": "k"}))
+        for answer in refused:
+            assert (answer.status_code, answer.json()) == (404, {"error": "not found"}), given
+    assert pocket.get("/tasks/get", id=task_id).json()["status"] == "waiting_queue"
 
 
 def test_refusals_are_plain(pocket: Pocket) -> None:
