@@ -41,7 +41,7 @@ class Worker:
     ) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
 
     def service(self, name: Any = "", *, concurrency: int | None = None) -> Any:
-        """Offer the function below under `name`, or under its own; it stays an ordinary function."""
+        """Offer the function below under `name`, or its own; it stays an ordinary function."""
         if callable(name):  # `@worker.service` without brackets
             return self.service()(name)
 
