@@ -12,7 +12,6 @@ from tests.integration.astraflow.conftest import until
 from tests.integration.link.conftest import TOKEN, LinkServer, connected
 from tests.integration.link.independent import FirstGeneration, SecondGeneration
 from tests.packages import archive
-from windlass.server.app import NATIVE
 
 pytestmark = pytest.mark.anyio
 
@@ -383,29 +382,6 @@ async def test_a_worker_that_closed_its_link_is_not_connected_within_a_second(
     async with asyncio.timeout(1):
         while await shown():  # noqa: ASYNC110  it happens in another process
             await asyncio.sleep(0.02)
-
-
-async def test_a_page_of_no_rows_is_refused(server: LinkServer) -> None:
-    run_id = (await server.http.post("/api/v1/runs", json=await a_run(server))).json()["id"]
-    lists = [
-        route.path.format(id=run_id)
-        for route in NATIVE
-        if route.method == "GET" and "limit" in route.query and "{name}" not in route.path
-    ]
-    assert len(lists) > 15
-    for path in lists:
-        answer = await server.http.get(path, params={"limit": 0, "q": "waits"})
-        assert answer.status_code == 400, (path, answer.text)
-        assert "limit is at least 1" in answer.text or "/logs" in path, (path, answer.text)
-
-
-async def a_run(server: LinkServer) -> Json:
-    """The body that starts some run."""
-    waits = {"kind": "wait_event", "params": {"signal_key": "$shared.go"}}
-    body = {"definition": {"start": "a", "nodes": {"a": waits}, "edges": []}}
-    made = await server.http.post("/api/v1/flows/waits/versions", json=body)
-    assert made.status_code in (200, 201), made.text
-    return {"flow": "waits"}
 
 
 async def test_failures_have_the_codes_the_documents_name(server: LinkServer) -> None:
