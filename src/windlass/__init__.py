@@ -26,3 +26,8 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    """What completion offers: what there is to use, loaded or not."""
+    return sorted({*globals(), *_HOMES} - {"Any", "importlib"})

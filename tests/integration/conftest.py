@@ -10,6 +10,7 @@ from windlass.testing import servers
 from windlass.testing.processes import ServerProcess, started, wait_until, worker_process
 
 TOKEN = "test-admin-token"
+LEASE_S = 3.0
 
 
 class Served:
@@ -59,7 +60,7 @@ def served(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """A server with a push and a pull worker that host the built-in services."""
     log = Path(tmp_path_factory.mktemp("logs")) / "processes.log"
     server = ServerProcess(
-        database, "--admin-token", TOKEN, "--allow-scripts", "--lease-s", "3", log=log
+        database, "--admin-token", TOKEN, "--allow-scripts", "--lease-s", str(LEASE_S), log=log
     )
     push = worker_process("builtin", server.url, "push", "--id", "w-push", token=TOKEN, log=log)
     pull = worker_process("builtin", server.url, "pull", "--id", "w-pull", token=TOKEN, log=log)

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.unit.protocol.test_link import dispatch, pair, result
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, Refused
-from windlass.protocol.link.server import Arrived as AtServer
-from windlass.protocol.link.server import ServerLink
-from windlass.protocol.link.worker import Arrived, Ordered, WorkerLink
+from windlass.protocol.link.server import Arrived, ServerLink
+from windlass.protocol.link.worker import FrameSettled, Ordered, WorkerLink
 
 STEP_S = 0.25
 
@@ -93,7 +92,7 @@ def test_every_dispatch_and_every_result_arrives_once_and_in_order(
         up.carry(worker.take(now), now)
         for frame in up.arrive(now):
             for arrived in server.receive(frame, now):
-                if isinstance(arrived, AtServer):
+                if isinstance(arrived, Arrived):
                     assert isinstance(arrived.message, m.Result)
                     accepted.append(arrived.message.task_id)
                     server.settle(arrived, now)
@@ -116,7 +115,7 @@ def handle(
         task = event.message.task_id
         got.append(task)
         waiting[worker.send(result(task), now, corr=task)] = task
-    elif isinstance(event, Arrived):
+    elif isinstance(event, FrameSettled):
         settled.add(waiting[event.id])
 
 

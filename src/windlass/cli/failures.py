@@ -75,6 +75,8 @@ def hint_for(error: Exception) -> str:
             return "set WINDLASS_TOKEN; an admin makes one with `windlass token create NAME`"
         case ServerError():
             return "the server's log says more"
+        case Unreachable() if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            return "name who signed its certificate with --tls-ca FILE, or SSL_CERT_FILE"
         case Unreachable():
             return "start one with `windlass dev`, or name another with --server or WINDLASS_URL"
         case _ if "; " in str(error):

@@ -17,7 +17,7 @@ from windlass.cli.params import flow_version, read_params, read_value
 from windlass.cli.printing import print_line
 from windlass.cli.progress import in_order, outline
 from windlass.cli.start_help import StartCommand
-from windlass.cli.starting import Start, follow, start_options
+from windlass.cli.starting import Start, follow, start_options, started
 from windlass.cli.texts import SHORT_ID, place_of
 from windlass.cli.views import (
     REVISION_FIELDS,
@@ -269,7 +269,7 @@ def _show_redone(handle: Run, done: Redone, *, dry_run: bool, as_json: bool) -> 
 def rerun(client: Client, run_ref: str, as_json: bool) -> None:
     """Start a new run with the same flow version and input."""
     fresh = client.run(run_id(client, run_ref)).rerun()
-    output.show_json(fresh.info) if as_json else print_line(fresh.id)
+    output.show_json(started(fresh.info)) if as_json else print_line(fresh.id)
     print_line(f"follow it: windlass run watch {fresh.id}", err=True)
 
 

@@ -62,10 +62,23 @@ def start_options(command: Callable[..., T]) -> Callable[..., T]:
     return call
 
 
+def started(info: RunInfo) -> dict[str, Any]:
+    """What the server tells of a run it has just begun; the rest of it is not known yet."""
+    return {
+        "id": info.id,
+        "flow": info.flow,
+        "version": info.version,
+        "state": info.state,
+        "created": info.created,
+        "priority": info.priority,
+        "tags": info.tags,
+    }
+
+
 def follow(client: Client, info: RunInfo, start: Start, *, as_json: bool) -> None:
     """Say what was started and see it through as asked; the exit code is then its outcome."""
     if not start.watch and not start.wait_s:
-        output.show_json(info) if as_json else print_line(info.id)
+        output.show_json(started(info)) if as_json else print_line(info.id)
         if info.created is False:
             print_line("this key has started it before; nothing new was started", err=True)
         print_line(f"follow it: windlass run watch {info.id}", err=True)

@@ -57,6 +57,7 @@ def worker() -> None:
 @click.argument("target", default="packages")
 @setting(
     "--server",
+    "--url",
     default="",
     envvar=["WINDLASS_URL", "WINDLASS_SERVER"],
     help="The server's URL; http://127.0.0.1:7700 if nothing says otherwise.",

@@ -205,6 +205,9 @@ class AsyncRun:
         self.client = client
         self.info = info
 
+    def __repr__(self) -> str:
+        return f"<AsyncRun {self.id} of {self.info.flow}: {self.state}>"
+
     wait = AsyncRunMethod(scripts.wait)
     result = AsyncRunMethod(scripts.result)
     tasks = AsyncRunMethod(calls.tasks)

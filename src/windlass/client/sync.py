@@ -200,6 +200,9 @@ class Run:
         self.client = client
         self.info = info
 
+    def __repr__(self) -> str:
+        return f"<Run {self.id} of {self.info.flow}: {self.state}>"
+
     wait = RunMethod(scripts.wait)
     result = RunMethod(scripts.result)
     tasks = RunMethod(calls.tasks)

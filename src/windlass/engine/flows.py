@@ -37,7 +37,13 @@ class Published(msgspec.Struct, frozen=True):
         return target_of(self.flow, self.version)
 
 
-async def create_flow(engine: Engine, name: str, description: str = "", flow_id: str = "") -> Flow:
+async def create_flow(
+    engine: Engine,
+    name: str,
+    description: str = "",
+    flow_id: str = "",
+    noted: Callable[[Flow], Row] | None = None,
+) -> Flow:
     """Add a flow without a version. Names need not be unique here; `publish` reuses a name."""
     check_name(name)
     flow = Flow(
@@ -47,7 +53,7 @@ async def create_flow(engine: Engine, name: str, description: str = "", flow_id:
         created_at=engine.store.now(),
         tenant=engine.home,
     )
-    await engine.write(flow)
+    await engine.write(flow, *((noted(flow),) if noted is not None else ()))
     return flow
 
 

@@ -124,7 +124,7 @@ def lineage(task_id: str) -> list[Need]:
 class StartJob:
     """A run to begin. With an idempotency key it may turn out to exist already."""
 
-    __slots__ = ("answer", "event", "graph", "key", "outcome", "run_id")
+    __slots__ = ("along", "answer", "event", "graph", "key", "outcome", "run_id")
 
     def __init__(
         self,
@@ -132,7 +132,10 @@ class StartJob:
         graph: Graph,
         answer: "asyncio.Future[Any]",
         key: Idempotency | None,
+        along: Sequence[Row] = (),
     ) -> None:
+        self.along = along
+        """Rows that belong to the start: made in its commit."""
         self.event = event
         self.graph = graph
         self.answer = answer

@@ -214,7 +214,7 @@ class Pass:
             if decision.settled or decision.pushed_back:
                 self.ended.settled += decision.settled
                 self.ended.pushed_back += decision.pushed_back
-            if isinstance(job, Job) and job.along:
+            if job.along:
                 self.batch.add(Decision(rows_of(*job.along)), None)
             if isinstance(job, Job) and isinstance(job.event, LeaseExpired):
                 self.batch.writes.expired[job.event.attempt_id] = self.now

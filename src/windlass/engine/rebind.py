@@ -4,6 +4,8 @@ A run keeps to one worker for each package. Rebinding forgets that choice, or ma
 moves what waits for the old worker; what runs there already ends there.
 """
 
+from collections.abc import Callable
+
 import msgspec
 
 from windlass.engine.engine import Engine
@@ -94,8 +96,15 @@ class Moved(msgspec.Struct, frozen=True):
     after: str | None
 
 
-async def rebind_some(engine: Engine, worker_id: str, target: str | None, after: str = "") -> Moved:
-    """Move runs that are bound to a worker, a bounded number of them, in the order of their ids."""
+async def rebind_some(
+    engine: Engine,
+    worker_id: str,
+    target: str | None,
+    after: str = "",
+    noted: Callable[[Run], Row] | None = None,
+) -> Moved:
+    """Move runs that are bound to a worker, a bounded number of them, in the order of their ids.
+    What is `noted` of each is in the commit that moves it."""
     found = await engine.store.query(
         "bound_runs", worker_id=worker_id, after=after, count_max=BATCH
     )
@@ -106,7 +115,8 @@ async def rebind_some(engine: Engine, worker_id: str, target: str | None, after:
     refused: list[str] = []
     for run in runs:
         try:
-            done.append(await rebind(engine, run, target))
+            along = (noted(run),) if noted is not None else ()
+            done.append(await rebind(engine, run, target, *along))
         except WindlassError as error:
             refused.append(f"{run.id}: {error}")
     return Moved(done, refused, ids[-1] if len(ids) == BATCH else None)

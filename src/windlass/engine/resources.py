@@ -7,7 +7,7 @@ own, and being there is what makes them received: two that arrive at the same mo
 import asyncio
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, Conflict, NotFound
-from windlass.model.rows import Json, Resource
+from windlass.model.rows import Json, Resource, Row
 from windlass.ports.blobs import Blobs
 from windlass.ports.store import Cond
 
@@ -84,15 +84,32 @@ def check_sha256(text: str) -> str:
     return text.lower()
 
 
-async def add(engine: Engine, file: Upload, *, owner: str, resource_id: str = "") -> Resource:
+Noted = Callable[[Resource], Row]
+"""Makes the row that tells of a change to a file, for the commit of that change."""
+
+
+async def add(
+    engine: Engine,
+    file: Upload,
+    *,
+    owner: str,
+    resource_id: str = "",
+    noted: Noted | None = None,
+) -> Resource:
     """Enter a file whose blob is kept already, or will be."""
     row = _row(engine, file, owner, resource_id)
     complete = replace(row, state="complete")
-    await engine.write(complete)
+    await engine.write(complete, *_along(noted, complete))
     return complete
 
 
-async def begin(engine: Engine, file: Upload, *, owner: str, bytes_max: int) -> Resource:
+def _along(noted: Noted | None, row: Resource) -> tuple[Row, ...]:
+    return (noted(row),) if noted is not None else ()
+
+
+async def begin(
+    engine: Engine, file: Upload, *, owner: str, bytes_max: int, noted: Noted | None = None
+) -> Resource:
     """Open an upload; it has a day to arrive."""
     if not 0 < file.size_bytes <= bytes_max:
         raise BadRequest(f"sizeBytes is from 1 to {bytes_max}")
@@ -102,7 +119,7 @@ async def begin(engine: Engine, file: Upload, *, owner: str, bytes_max: int) -> 
     row = _row(engine, file, owner, "")
     expires_at = row.created_at + UPLOAD_S * 1000
     pending = replace(row, chunk_bytes=chunk, expires_at=expires_at)
-    await engine.write(pending)
+    await engine.write(pending, *_along(noted, pending))
     return pending
 
 
@@ -174,24 +191,34 @@ async def _part(blobs: Blobs, row: Resource, number: int) -> Path:
         raise Conflict(f"{text}; send it, then complete") from None
 
 
-async def completed(engine: Engine, row: Resource, digest: str) -> Resource:
-    done = await engine.update(
-        Resource,
-        row.id,
-        lambda now: (
-            None
-            if now.state == "aborted"
-            else replace(now, state="complete", sha256=digest, expires_at=None)
-        ),
-    )
+async def completed(
+    engine: Engine, row: Resource, digest: str, noted: Noted | None = None
+) -> Resource:
+    """Enter an upload as whole; the first to do so is who is noted."""
+
+    def change(now: Resource) -> Resource | None:
+        if now.state != "pending":
+            return None
+        return replace(now, state="complete", sha256=digest, expires_at=None)
+
+    done = await engine.update(Resource, row.id, change, *_along(noted, row))
     if done is None:
-        raise Conflict(f"upload {row.id} was given up meanwhile")
+        async with engine.store.session() as session:
+            found = await session.rows(Resource, [row.id])
+        if not found or found[0].state != "complete":
+            raise Conflict(f"upload {row.id} was given up meanwhile")
+        done = found[0]
     return done
 
 
-async def abort(engine: Engine, row: Resource) -> None:
+async def abort(engine: Engine, row: Resource, *along: Row) -> None:
     """Forget a resource; whoever keeps its blobs removes them after."""
-    await engine.update(Resource, row.id, lambda now: replace(now, state="aborted"))
+    await engine.update(
+        Resource,
+        row.id,
+        lambda now: None if now.state == "aborted" else replace(now, state="aborted"),
+        *along,
+    )
 
 
 async def remove_blobs(blobs: Blobs, row: Resource) -> None:

@@ -1,6 +1,7 @@
 """Runs: starting, steering and reading them."""
 
 import asyncio
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
@@ -47,11 +48,12 @@ async def start_run(
     tags: Json = "{}",
     priority: int = 0,
     request: str = "",
+    noted: Callable[[Run], Row] | None = None,
 ) -> Started:
     """Begin a run. The same key with the same request gives the run that exists already.
 
     `request` is what was asked for in the caller's words: a version published in between must not
-    make the same request another one.
+    make the same request another one. What is `noted` of the run is in the commit that begins it.
     """
     params = readable_object(params, "params")
     tags = readable_object(tags, "tags")
@@ -87,7 +89,8 @@ async def start_run(
         if earlier is not None:
             return Started(earlier, created=False)
     answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    engine.advance.submit(StartJob(StartRun(run), graph, answer, row))
+    along = (noted(run),) if noted is not None else ()
+    engine.advance.submit(StartJob(StartRun(run), graph, answer, row, along))
     try:
         await answer
     except Exception:
@@ -181,9 +184,9 @@ async def cancel(engine: Engine, run_id: str, reason: str = "", *along: Row) -> 
     await engine.submit(CancelRequested(run_id, reason), *along)
 
 
-async def set_priority(engine: Engine, run_id: str, priority: int) -> None:
+async def set_priority(engine: Engine, run_id: str, priority: int, *along: Row) -> None:
     """Let what waits of a run go before others, or after them."""
-    await engine.submit(PriorityChanged(run_id, priority))
+    await engine.submit(PriorityChanged(run_id, priority), *along)
 
 
 async def retry(

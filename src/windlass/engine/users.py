@@ -190,11 +190,11 @@ async def set_active(engine: Engine, user: User, active: bool, *along: Row) -> U
     return await _change(engine, user, lambda now: replace(now, active=int(active)), along)
 
 
-async def set_display_name(engine: Engine, user: User, name: str) -> User:
+async def set_display_name(engine: Engine, user: User, name: str, *along: Row) -> User:
     plain = name.strip()
     if not plain or len(plain) > _NAME_MAX or not plain.isprintable():
         raise BadRequest(f"a display name has 1 to {_NAME_MAX} printable characters")
-    return await _change(engine, user, lambda now: replace(now, display_name=plain), ())
+    return await _change(engine, user, lambda now: replace(now, display_name=plain), along)
 
 
 async def _change(

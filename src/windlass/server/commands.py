@@ -6,7 +6,8 @@ is sent. What became of a command is told to listeners, who turn it into events 
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from windlass.engine.loops.outbox import NotHere
 from windlass.engine.workers import LIVE, get_worker, state_of
 from windlass.model.effects import Effect, worker_address
 from windlass.model.errors import Conflict, NotFound, Unavailable, WindlassError
+from windlass.model.rows import Row, Run
 from windlass.model.tenants import ALL
 from windlass.protocol.link import messages as m
 from windlass.protocol.workers_api import CommandBody
@@ -141,25 +143,35 @@ class Commands:
                 self.expect(effect.id, worker_id, "uninstall", body.name, body.version or "")
                 session.send(m.PkgUninstall(name=body.name, version=body.version))
 
-    async def give_up(self, command_id: str, worker_id: str, body: CommandBody) -> None:
+    async def give_up(
+        self,
+        command_id: str,
+        worker_id: str,
+        body: CommandBody,
+        noted: Callable[[Run], Row] | None = None,
+    ) -> None:
         """Move every run that is bound to a worker: to the one named, or wherever it can go. What
         a request would take too long for goes on after it."""
-        first = await rebind.rebind_some(self._engine, worker_id, target_of(body))
+        move = partial(rebind.rebind_some, self._engine, worker_id, target_of(body), noted=noted)
+        first = await move()
         if first.refused and not first.done and first.after is None:
             raise Unavailable(f"no run could be moved: {first.refused[0]}", 5.0)
         await self._tell_moved(worker_id, body, first)
-        self.spawn(self._give_up_rest(command_id, worker_id, body, first))
+        self.spawn(self._give_up_rest(command_id, worker_id, body, first, move))
 
     async def _give_up_rest(
-        self, command_id: str, worker_id: str, body: CommandBody, moved: rebind.Moved
+        self,
+        command_id: str,
+        worker_id: str,
+        body: CommandBody,
+        moved: rebind.Moved,
+        move: Callable[..., Awaitable[rebind.Moved]],
     ) -> None:
         """Move the rest, then say that the command is carried out."""
         refused, count = moved.refused[:1], len(moved.refused)
         try:
             while moved.after is not None:
-                moved = await rebind.rebind_some(
-                    self._engine, worker_id, target_of(body), moved.after
-                )
+                moved = await move(after=moved.after)
                 await self._tell_moved(worker_id, body, moved)
                 refused, count = refused or moved.refused[:1], count + len(moved.refused)
         except WindlassError as error:

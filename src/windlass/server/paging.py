@@ -10,7 +10,7 @@ from windlass.model.errors import BadRequest
 from windlass.model.rows import Row
 from windlass.ports.store import Cond
 from windlass.server.caller import engine_of
-from windlass.server.http import number_of, whole_number
+from windlass.server.http import number_of, page_limit
 
 R = TypeVar("R", bound=Row)
 
@@ -30,7 +30,7 @@ async def fetch_page(
     engine: Engine | None = None,
 ) -> tuple[list[R], Any]:
     """The rows a request asks for, and the cursor of the next page (None at the end)."""
-    limit = max(1, whole_number(request, "limit", size, size_max))
+    limit = page_limit(request, size, size_max)
     conditions = list(where)
     if (cursor := cursor_of(request, table, order)) is not None:
         conditions.append(Cond(order, "<" if descending else ">", cursor))
@@ -65,7 +65,7 @@ async def fetch_filtered(
     size_max: int = 500,
 ) -> tuple[list[R], Any]:
     """As `fetch_page`, with a condition that only a row read can be held against."""
-    limit = max(1, whole_number(request, "limit", size, size_max))
+    limit = page_limit(request, size, size_max)
     engine = engine_of(request)
     after = cursor_of(request, table, order)
     found: list[R] = []

@@ -4,7 +4,7 @@ import contextlib
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, overload
 
 from windlass.worker.binding import Binder
 
@@ -32,13 +32,22 @@ class Worker:
     def __init__(self, services: Iterable[Service] = ()) -> None:
         self.services: dict[str, Service] = {service.name: service for service in services}
 
+    @overload
+    def service(self, name: Callable[P, T], /) -> Callable[P, T]: ...
+
+    @overload
     def service(
-        self, name: str, *, concurrency: int | None = None
-    ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-        """Offer the function below under `name`; it stays an ordinary function."""
+        self, name: str = "", *, concurrency: int | None = None
+    ) -> Callable[[Callable[P, T]], Callable[P, T]]: ...
+
+    def service(self, name: Any = "", *, concurrency: int | None = None) -> Any:
+        """Offer the function below under `name`, or its own; it stays an ordinary function."""
+        if callable(name):  # `@worker.service` without brackets
+            return self.service()(name)
 
         def register(handler: Callable[P, T]) -> Callable[P, T]:
-            self.add(name, handler, concurrency=concurrency)
+            own = str(getattr(handler, "__name__", ""))
+            self.add(name or own, handler, concurrency=concurrency)
             return handler
 
         return register

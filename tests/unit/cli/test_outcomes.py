@@ -1,5 +1,7 @@
 """A run that went on after failures says so: in lists, at its end, to programs."""
 
+import json
+
 import pytest
 
 from tests.unit.cli.conftest import Invoke, Server
@@ -28,3 +30,13 @@ def test_waiting_for_a_run_tells_of_its_failures(server: Server, invoke: Invoke)
 def test_the_list_tells_of_failures(server: Server, invoke: Invoke) -> None:
     server.answers["GET", "/api/v1/runs"] = {"items": [RUN]}
     assert "succeeded with failures" in invoke("run", "ls").stdout
+
+
+def test_a_start_in_json_says_what_it_did_and_nothing_it_does_not_know(
+    server: Server, invoke: Invoke
+) -> None:
+    told = {"id": "r1", "flow": "f", "version": 1, "state": "queued", "created": True}
+    told |= {"priority": 7, "tags": {"env": "prod"}}
+    server.answers["POST", "/api/v1/runs"] = told
+    done = invoke("run", "start", "f", "--priority", "7", "--tag", "env=prod", "--json")
+    assert json.loads(done.stdout) == told

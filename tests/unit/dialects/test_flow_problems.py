@@ -115,6 +115,18 @@ def test_a_loop_through_work_is_fine_and_one_of_choices_alone_is_not() -> None:
     assert found(alone) == {"nodes.a": "choices lead in a circle: a → a"}
 
 
+@pytest.mark.parametrize("items", [[], None])
+def test_a_foreach_that_is_written_without_items_is_no_work_in_a_loop(
+    items: list[Any] | None,
+) -> None:
+    choice = {"kind": "choice", "default_action": "x"}
+    each = {"kind": "foreach", **CALL, "prep": {"input_key": items} if items is not None else {}}
+    loop = [("a", "x", "b"), ("b", "", "a")]
+    told = {"nodes.a": "nodes that end at once lead in a circle: a → b → a"}
+    assert found(chain({"a": choice, "b": each}, *loop)) == told
+    compile_flow(chain({"a": choice, "b": {**each, "prep": {"input_key": [1]}}}, *loop))
+
+
 def test_an_edge_a_choice_can_never_take_is_a_problem() -> None:
     case = {"action": "left", "expr": True}
     choice = {"kind": "choice", "choice_cases": [case], "default_action": "right"}

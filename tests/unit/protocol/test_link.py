@@ -111,7 +111,7 @@ def test_a_dispatch_is_acknowledged_and_its_result_only_once_it_is_settled(
     assert early == []  # heard, but not yet durable
     server.settle(arrived, 3)
     late = [e for ack in server.take(3) for e in worker.receive(ack, 3)]
-    assert [type(event).__name__ for event in late] == ["Arrived"]
+    assert [type(event).__name__ for event in late] == ["FrameSettled"]
     assert worker.channel.unacknowledged == 0
 
 

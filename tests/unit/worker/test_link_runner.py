@@ -13,7 +13,7 @@ from tests.unit.worker.test_link_tasks import Echo
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, decode, encode
-from windlass.protocol.link.worker import Arrived, Ready, WorkerLink
+from windlass.protocol.link.worker import FrameSettled, Ready, WorkerLink
 from windlass.worker.link.executor import Executor, Feedback, Next
 from windlass.worker.link.runner import LinkRunner
 from windlass.worker.link.serve import handshake_of, register_of
@@ -228,7 +228,7 @@ async def test_in_the_first_generation_a_report_is_sent_until_it_is_acknowledged
         sent += [decode(frame).id for frame in link.take(0)]
     assert len(sent) == 20
     assert len(set(sent)) > 1  # given up on one frame, it tries another
-    runner._settled(Arrived(sent[-1]))
+    runner._settled(FrameSettled(sent[-1]))
     assert not runner._unsettled
 
 
@@ -248,7 +248,7 @@ async def test_a_heartbeat_says_how_long_reports_take_and_that_packages_changed(
     runner._handle(Ready(resumed=False))
     runner.report(result("t@1"))
     now[0] += 0.25
-    runner._settled(Arrived(next(iter(runner._frames))))
+    runner._settled(FrameSettled(next(iter(runner._frames))))
     runner._drifted = lambda: True
     frames = dict(frames_of(link)) | {"control.heartbeat": await beat_of(runner, link)}
     assert frames["control.heartbeat"]["metrics"]["latency_ms"] == 250
@@ -265,5 +265,5 @@ async def test_a_report_that_was_under_way_during_a_cut_says_nothing_about_the_l
     runner.report(result("t@1"))
     now[0] += 60
     runner._handle(Ready(resumed=True))
-    runner._settled(Arrived(next(iter(runner._frames))))
+    runner._settled(FrameSettled(next(iter(runner._frames))))
     assert "latency_ms" not in (await beat_of(runner, link))["metrics"]

@@ -49,3 +49,19 @@ def test_addresses_come_from_flags_then_our_variables_then_the_older_names() -> 
     assert server_url("http://x/", {"WINDLASS_SERVER": "http://w"}) == "http://x"
     assert listen_url("0.0.0.0:9", {}) == "http://0.0.0.0:9"
     assert listen_url("", {"WORKER_URL": "http://localhost:8081"}) == "http://localhost:8081"
+
+
+def test_a_service_without_a_name_goes_by_that_of_its_function() -> None:
+    worker = Worker()
+
+    @worker.service
+    def bare(x: int) -> int:
+        return x
+
+    @worker.service(concurrency=2)
+    def bounded(x: int) -> int:
+        return x
+
+    assert worker.services.keys() == {"bare", "bounded"}
+    assert (bare(1), bounded(2)) == (1, 2), "they stay ordinary functions"
+    assert worker.caps == {"bounded": 2}

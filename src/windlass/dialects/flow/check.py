@@ -8,7 +8,8 @@ from windlass.dialects.circles import circles, shown
 from windlass.dialects.fields import Problems
 from windlass.dialects.flow.draft import Draft, Entry
 from windlass.dialects.plain import under
-from windlass.model.graph import Kind, Node
+from windlass.model.graph import Kind, Node, Ref, Root
+from windlass.model.values import is_list
 
 _ALWAYS = frozenset({"default", "error", "timeout"})
 """Actions the kernel itself gives, whatever a node's rules say."""
@@ -101,5 +102,13 @@ def _check_spinning(
 
 
 def _is_instant(node: Node) -> bool:
-    """Whether a node surely ends the moment it is reached: a foreach without input has no items."""
-    return node.kind is Kind.CHOICE or (node.kind is Kind.FOREACH and node.input is None)
+    """Whether a node surely ends the moment it is reached: so does a foreach that has no items, as
+    it has no input or one that is written out and is no list of any."""
+    if node.kind is Kind.CHOICE:
+        return True
+    given = node.input
+    if isinstance(given, Ref) and given.root is Root.LITERAL:
+        has_items = is_list(given.literal) and bool(given.literal)
+    else:
+        has_items = given is not None
+    return node.kind is Kind.FOREACH and not has_items

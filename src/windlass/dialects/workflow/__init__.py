@@ -5,6 +5,7 @@
 Both raise DefinitionError, with every problem they can find at once.
 """
 
+from windlass.dialects.workflow.connections import HOST
 from windlass.dialects.workflow.draft import Place
 from windlass.dialects.workflow.fields import is_uuid
 from windlass.dialects.workflow.interface import inputs_schema
@@ -18,7 +19,6 @@ from windlass.dialects.workflow.lower import (
 )
 from windlass.dialects.workflow.middlewares import host_path
 from windlass.dialects.workflow.packages import Catalog, Found
-from windlass.dialects.workflow.plan import HOST
 
 __all__ = [
     "HOST",

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import DEFAULT_LIMITS, Limits, first_flaw
 from windlass.dialects.workflow.check import check_containers, check_cycles
+from windlass.dialects.workflow.connections import Connector
 from windlass.dialects.workflow.draft import Draft, Place
 from windlass.dialects.workflow.lowering import Lowering
 from windlass.dialects.workflow.packages import Catalog, check_packages, take, with_locked
-from windlass.dialects.workflow.plan import Planner
 from windlass.dialects.workflow.shape import Json, Source
 from windlass.dialects.workflow.source import read_source
 from windlass.dialects.workflow.spots import Inside
@@ -90,10 +90,10 @@ def _lower(
     for body in bodies.values():
         check_cycles(body, problems)
     sound = check_containers(source, problems)
-    planner = Planner(source, problems)
-    plans = {key: planner.plan(body) for key, body in bodies.items()}
+    connector = Connector(source, problems)
+    connected = {key: connector.connect(body) for key, body in bodies.items()}
     draft = Draft(limits, problems)
     draft.params = source.interface.params
     if sound:
-        Lowering(draft, planner, plans, source.interface).body(plans[""], Inside())
+        Lowering(draft, connector, connected, source.interface).body(connected[""], Inside())
     return draft

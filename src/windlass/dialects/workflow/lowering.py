@@ -1,4 +1,4 @@
-"""Planned graphs to nodes and edges: every node waits for all its edges, and its input is filled.
+"""Connected graphs to nodes and edges: every node waits for all its edges, and its input is filled.
 
 A container becomes a subflow with its graph inside it. Values cross its border by name: what is
 meant for an inner node travels in the container's input under `#<node id>`, what an inner node
@@ -9,10 +9,10 @@ itself, so nothing here or in the kernel looks further than one level.
 from collections.abc import Mapping
 
 from windlass.dialects.plain import under
+from windlass.dialects.workflow.connections import Connections, Connector, path_into
 from windlass.dialects.workflow.draft import Draft, Place
 from windlass.dialects.workflow.middlewares import chain, wrapper
 from windlass.dialects.workflow.nesting import PREVIOUS, container_node, inside_of, loop_nodes
-from windlass.dialects.workflow.plan import Plan, Planner, path_into
 from windlass.dialects.workflow.schemas import check_parameters, schema_text, with_defaults
 from windlass.dialects.workflow.shape import Entry, Interface, Json, Path
 from windlass.dialects.workflow.spots import Inside, Spot
@@ -32,49 +32,53 @@ from windlass.model.ids import node_path
 
 
 class Lowering:
-    """Lowers planned graphs into a draft."""
+    """Lowers connected graphs into a draft."""
 
     def __init__(
-        self, draft: Draft, planner: Planner, plans: Mapping[str, Plan], interface: Interface
+        self,
+        draft: Draft,
+        connector: Connector,
+        connected: Mapping[str, Connections],
+        interface: Interface,
     ) -> None:
         self._interface = interface
         self._draft = draft
-        self._planner = planner
-        self._plans = plans
+        self._connector = connector
+        self._connected = connected
 
-    def body(self, plan: Plan, inside: Inside) -> None:
+    def body(self, wired: Connections, inside: Inside) -> None:
         """One graph at one place."""
-        entries, draft = plan.body.entries, self._draft
-        if not draft.admit(len(entries), under(plan.body.where, "nodes")):
+        entries, draft = wired.body.entries, self._draft
+        if not draft.admit(len(entries), under(wired.body.where, "nodes")):
             return
         paths = {key: node_path(inside.path, key) for key in entries}
         draft.starts[inside.path] = tuple(
-            path for key, path in paths.items() if not plan.into.get(key)
+            path for key, path in paths.items() if not wired.into.get(key)
         )
         for key, entry in entries.items():
             path = paths[key]
-            draft.joins[path] = len(plan.into.get(key, ())) or 1
-            leaving = plan.out.get(key, ())
+            draft.joins[path] = len(wired.into.get(key, ())) or 1
+            leaving = wired.out.get(key, ())
             draft.connect(
                 path, [Edge(path, "default", paths[link.target], link.when) for link in leaving]
             )
-            spot = self._spot(plan, entry, path, inside)
+            spot = self._spot(wired, entry, path, inside)
             if entry.middlewares:
-                self._hosted(plan, entry, spot)
+                self._hosted(wired, entry, spot)
             else:
                 full = with_defaults(entry.parameters, entry.schemas.parameters)
-                self._own(plan, entry, spot, full)
+                self._own(wired, entry, spot, full)
 
-    def _spot(self, plan: Plan, entry: Entry, path: str, inside: Inside) -> Spot:
-        fills = self._fills(plan, entry, inside)
+    def _spot(self, wired: Connections, entry: Entry, path: str, inside: Inside) -> Spot:
+        fills = self._fills(wired, entry, inside)
         ways = frozenset(way[1:] for way in inside.exports if way[0] == entry.id)
-        leaves = inside.path and (ways or not plan.out.get(entry.id))
+        leaves = inside.path and (ways or not wired.out.get(entry.id))
         return Spot(
             path,
             inside,
             fills,
             Output(key=f"#{entry.id}") if leaves else self._given_back(entry, inside),
-            plan.conditions[entry.id],
+            wired.conditions[entry.id],
             frozenset(way for way in ways if way),
             frozenset(fill.path for fill in fills),
         )
@@ -83,9 +87,9 @@ class Lowering:
         """What the run itself gives back of a node's results."""
         return Output() if inside.path else self._interface.outputs.get(entry.id, Output())
 
-    def _fills(self, plan: Plan, entry: Entry, inside: Inside) -> tuple[Fill, ...]:
+    def _fills(self, wired: Connections, entry: Entry, inside: Inside) -> tuple[Fill, ...]:
         """Everything that is filled into a node; what comes from its container comes first."""
-        into = plan.into.get(entry.id, ())
+        into = wired.into.get(entry.id, ())
         fills = [] if into else _offered(entry, inside)
         if not inside.path:
             fills += self._interface.fills.get(entry.id, ())
@@ -102,10 +106,12 @@ class Lowering:
                 fills.append(Fill(link.into, Ref(link.root, steps), link.when))
         return tuple(fills)
 
-    def _own(self, plan: Plan, entry: Entry, spot: Spot, parameters: Json, role: str = "") -> None:
+    def _own(
+        self, wired: Connections, entry: Entry, spot: Spot, parameters: Json, role: str = ""
+    ) -> None:
         """The node itself, without what stands before it."""
         if entry.container is not None:
-            self._container(plan, entry, spot, parameters, role or "container")
+            self._container(wired, entry, spot, parameters, role or "container")
         else:
             self._call(entry, spot, parameters, _place(entry, spot, role or "node"))
 
@@ -145,7 +151,7 @@ class Lowering:
         )
         self._draft.add(node, place)
 
-    def _hosted(self, plan: Plan, entry: Entry, spot: Spot) -> None:
+    def _hosted(self, wired: Connections, entry: Entry, spot: Spot) -> None:
         """A node with middlewares: those first, each calling for the next."""
         draft = self._draft
         role = "node" if entry.container is None else "container"
@@ -158,14 +164,16 @@ class Lowering:
             return
         for each, inner in links:
             if each is entry:
-                self._own(plan, entry, inner, {}, "host")
+                self._own(wired, entry, inner, {}, "host")
             else:
                 self._call(each, inner, {}, _place(each, inner, "middleware", entry.id))
 
-    def _container(self, plan: Plan, entry: Entry, spot: Spot, parameters: Json, role: str) -> None:
+    def _container(
+        self, wired: Connections, entry: Entry, spot: Spot, parameters: Json, role: str
+    ) -> None:
         """A graph inside a node."""
         draft, levels_max = self._draft, self._draft.limits.levels_max
-        subgraph = self._planner.source.inside(entry)
+        subgraph = self._connector.source.inside(entry)
         draft.add(container_node(entry, spot, parameters), _place(entry, spot, role))
         if subgraph is None or spot.inside.level >= levels_max:
             if subgraph is not None:
@@ -174,15 +182,15 @@ class Lowering:
             return
         path = spot.path
         if entry.container is not None and entry.container.loop is not None:
-            body, again, edges = loop_nodes(entry, path, plan.again[entry.id])
+            body, again, edges = loop_nodes(entry, path, wired.again[entry.id])
             draft.starts[path] = (body.path,)
             draft.edges.update(edges)
             draft.add(body, _place(entry, spot, "body", path=body.path))
             draft.add(again, _place(entry, spot, "again", path=again.path))
             path = body.path
-        exports = self._planner.ways[entry.where]
-        inside = inside_of(entry, spot, path, subgraph, exports, plan.carry[entry.id])
-        self.body(self._plans[subgraph.id], inside)
+        exports = self._connector.ways[entry.where]
+        inside = inside_of(entry, spot, path, subgraph, exports, wired.carry[entry.id])
+        self.body(self._connected[subgraph.id], inside)
 
 
 def _offered(entry: Entry, inside: Inside) -> list[Fill]:

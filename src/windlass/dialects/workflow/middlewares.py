@@ -7,7 +7,7 @@ keep the parameters and results of each under its own name, so edges find them f
 
 from dataclasses import replace
 
-from windlass.dialects.workflow.plan import HOST
+from windlass.dialects.workflow.connections import HOST
 from windlass.dialects.workflow.schemas import with_defaults
 from windlass.dialects.workflow.shape import Entry, Json, Path
 from windlass.dialects.workflow.spots import Spot

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from windlass.dialects.flow.refs import literal
-from windlass.dialects.workflow.plan import RESULTS, Link, Way
+from windlass.dialects.workflow.connections import RESULTS, Link, Way
 from windlass.dialects.workflow.shape import Entry, Json, Path, Subgraph
 from windlass.dialects.workflow.spots import Inside, Spot
 from windlass.model.graph import (

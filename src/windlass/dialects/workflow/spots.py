@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from windlass.dialects.workflow.plan import Link, Way
+from windlass.dialects.workflow.connections import Link, Way
 from windlass.dialects.workflow.shape import Path
 from windlass.model.graph import Expr, Fill, Output
 

@@ -37,7 +37,7 @@ class Ordered(msgspec.Struct):
     )
 
 
-class Arrived(msgspec.Struct):
+class FrameSettled(msgspec.Struct):
     """A frame of ours has had its effect at the server, or (`code`) was refused for good."""
 
     id: str
@@ -51,7 +51,7 @@ class Turned(msgspec.Struct):
     reason: str
 
 
-Event = Ready | Ordered | Arrived | Turned
+Event = Ready | Ordered | FrameSettled | Turned
 _COMMANDS = (
     m.Dispatch,
     m.Cancel,
@@ -179,7 +179,7 @@ class WorkerLink:
                     self.ready = True
                     events.append(Ready(resumed=False))
             else:
-                events.append(Arrived(id_, code))
+                events.append(FrameSettled(id_, code))
         return events
 
     def _accepted(self, accept: m.Accept, now: float) -> list[Event]:

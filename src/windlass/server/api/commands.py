@@ -61,7 +61,12 @@ async def command(request: Request) -> Response:
     detail = {"name": body.name, "version": body.version} if body.name else {}
     noted = line(request, f"worker.{body.type}", "worker", worker_id, command=command_id, **detail)
     if body.type == "rebind":
-        await commands.give_up(command_id, worker_id, body)
+        await commands.give_up(
+            command_id,
+            worker_id,
+            body,
+            lambda run: line(request, "run.rebind", "run", run.id, command=command_id),
+        )
         first = await keyed.remember(command_id, noted)
     else:
         first = await keyed.remember(command_id, commands.order(command_id, worker_id, body), noted)

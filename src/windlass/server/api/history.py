@@ -20,7 +20,7 @@ from windlass.server.api.logs import log_texts, whole_log
 from windlass.server.api.runs import find
 from windlass.server.caller import engine_of
 from windlass.server.event_stream import EventStream
-from windlass.server.http import number_of, raw, reply, whole_number
+from windlass.server.http import number_of, page_limit, raw, reply, whole_number
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
@@ -124,7 +124,7 @@ async def list_events(request: Request) -> Response:
         resumed = number_of(request.headers.get("last-event-id", ""))
         after = after if resumed is None else resumed
         return EventStream(request, stream(engine, run.id, after))
-    limit = max(1, whole_number(request, "limit", 500, _EVENTS_MAX))
+    limit = page_limit(request, 500, _EVENTS_MAX)
     rows = await events_after(engine, run.id, after, limit + 1)
     items = [event_view(row) for row in rows[:limit]]
     return reply(Page(items=items, next=rows[limit - 1].seq if len(rows) > limit else None))

@@ -18,7 +18,7 @@ from windlass.protocol.exchange import Wire
 from windlass.protocol.packages import versions
 from windlass.server.api.packages import may_read
 from windlass.server.caller import engine_of, who
-from windlass.server.http import reply_tagged, whole_number
+from windlass.server.http import page_limit, reply_tagged
 from windlass.server.routes import Route
 
 PAGE_MAX = 200
@@ -61,7 +61,7 @@ class Manifests:
 
 async def list_nodes(request: Request) -> Response:
     """Nodes of the newest versions, by `q`, `category`, `status`, `tag` and `package`."""
-    limit = max(1, whole_number(request, "limit", 50, PAGE_MAX))
+    limit = page_limit(request, 50, PAGE_MAX)
     after = request.query_params.get("cursor", "")
     found = [n for n in await all_nodes(request) if place_of(n) > after and fits(n, request)]
     next_ = place_of(found[limit - 1]) if len(found) > limit else None

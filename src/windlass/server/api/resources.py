@@ -1,5 +1,6 @@
 """Files somebody uploads for workflows to use: whole in one request."""
 
+from functools import partial
 from urllib.parse import unquote
 
 import msgspec
@@ -7,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from windlass.engine import resources
+from windlass.model.access import Audit
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Resource
 from windlass.model.times import iso
@@ -14,7 +16,7 @@ from windlass.ports.blobs import Blobs
 from windlass.ports.store import Cond
 from windlass.protocol.resources_api import ResourceList, ResourceView
 from windlass.server.api.flows import like
-from windlass.server.audit import note
+from windlass.server.audit import line
 from windlass.server.auth import Who
 from windlass.server.caller import engine_of, who
 from windlass.server.http import reply
@@ -72,9 +74,19 @@ async def upload(request: Request) -> Response:
     finally:
         received.path.unlink(missing_ok=True)
     owner = who(request).name
-    row = await resources.add(engine, file, owner=owner, resource_id=resource_id)
-    await note(request, "resource.upload", "resource", row.id, filename=row.filename)
+    row = await resources.add(
+        engine,
+        file,
+        owner=owner,
+        resource_id=resource_id,
+        noted=partial(file_line, request, "resource.upload"),
+    )
     return reply(resource_view(row), 201, {"Location": f"/api/v1/resources/{row.id}"})
+
+
+def file_line(request: Request, action: str, row: Resource) -> Audit:
+    """The audit line of what happens to a file, for the commit in which it does."""
+    return line(request, action, "resource", row.id, filename=row.filename)
 
 
 def check_visibility(given: str) -> str:
@@ -125,9 +137,8 @@ async def download(request: Request) -> Response:
 async def delete(request: Request) -> Response:
     """Remove a file."""
     row = await find(request, to_change=True)
-    await resources.abort(engine_of(request), row)
+    await resources.abort(engine_of(request), row, file_line(request, "resource.delete", row))
     await resources.remove_blobs(blobs_of(request), row)
-    await note(request, "resource.delete", "resource", row.id, filename=row.filename)
     return Response(status_code=204)
 
 

@@ -10,6 +10,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.filters import run_conditions
 from windlass.engine.why import why
 from windlass.engine.workflows import up_to_date
+from windlass.model.access import Audit
 from windlass.model.errors import BadRequest, NotFound, WindlassError
 from windlass.model.rows import Run, Version
 from windlass.ports.store import Cond
@@ -30,7 +31,7 @@ from windlass.protocol.api import (
     StartedView,
     WhyView,
 )
-from windlass.server.audit import line, note
+from windlass.server.audit import line
 from windlass.server.caller import engine_of
 from windlass.server.compat.astraflow import listing
 from windlass.server.compat.astraflow import runs as astraflow
@@ -216,8 +217,8 @@ async def set_priority(request: Request) -> Response:
     """Let what waits of a run go before others, or after them, from now on."""
     body = await read_json(request, PriorityBody)
     run = await find(request)
-    await runs.set_priority(engine_of(request), run.id, body.priority)
-    await note(request, "run.priority", "run", run.id, priority=body.priority)
+    noted = line(request, "run.priority", "run", run.id, priority=body.priority)
+    await runs.set_priority(engine_of(request), run.id, body.priority, noted)
     return reply(OkView())
 
 
@@ -262,9 +263,14 @@ async def rerun(request: Request) -> Response:
     )
     key = request.headers.get("idempotency-key", "")
     started = await runs.start_run(
-        engine, target, run.params, key=key, tags=run.tags, priority=run.priority
+        engine,
+        target,
+        run.params,
+        key=key,
+        tags=run.tags,
+        priority=run.priority,
+        noted=lambda new: line(request, "run.rerun", "run", new.id, of=run.id),
     )
-    await note(request, "run.rerun", "run", started.run.id, of=run.id)
     return started_view(started, target)
 
 
@@ -275,26 +281,25 @@ async def bulk(request: Request) -> Response:
     if body.action not in ("cancel", "retry"):
         raise BadRequest(f'no bulk action "{body.action}"; there are cancel and retry')
     if not body.q.strip():
-        raise BadRequest("a bulk action needs a filter; status:* would be everything")
+        raise BadRequest("a bulk action needs a filter; flow:* would be everything")
     where = run_conditions(body.q, engine.store.now())
     rows = await engine.store.page(Run, where, descending=True, limit=_BULK_MAX)
     done, failed = 0, list[BulkFailure]()
     for row in rows if not body.dry_run else ():
         try:
-            await act(engine, row.id, body.action)
+            noted = line(request, f"run.{body.action}", "run", row.id, bulk=body.q)
+            await act(engine, row.id, body.action, noted)
             done += 1
         except WindlassError as error:
             failed.append(BulkFailure(id=row.id, detail=str(error)))
-    if not body.dry_run:
-        await note(request, f"run.bulk.{body.action}", "run", "", q=body.q, done=done)
     return reply(BulkView(matched=len(rows), done=done, failed=failed))
 
 
-async def act(engine: Engine, run_id: str, action: str) -> None:
+async def act(engine: Engine, run_id: str, action: str, noted: Audit) -> None:
     if action == "cancel":
-        await runs.cancel(engine, run_id, "bulk")
+        await runs.cancel(engine, run_id, "bulk", noted)
     else:
-        await runs.retry(engine, run_id, None, descendants=False)
+        await runs.retry(engine, run_id, None, False, noted)
 
 
 _AT = "/api/v1/runs"

@@ -71,7 +71,7 @@ class WorkerNews(Wire, frozen=True, kw_only=True):
     seen_at: int
 
 
-class Entry(NamedTuple):
+class RingEntry(NamedTuple):
     number: int
     kind: str
     row: Any
@@ -89,7 +89,7 @@ class Hub:
     def __init__(self, engine: Engine, ring_max: int = RING_MAX) -> None:
         self._engine = engine
         self.boot = f"{engine.new_id()[:13].replace('-', '')}"
-        self._ring: deque[Entry] = deque(maxlen=ring_max)
+        self._ring: deque[RingEntry] = deque(maxlen=ring_max)
         self._next = 1
         self._readers: set[asyncio.Event] = set()
         self._listened_at = -_LINGER_MS
@@ -115,10 +115,10 @@ class Hub:
     def _add(self, kind: str, row: Any, run: Run | None) -> None:
         if kind == "run" and run is None:
             return
-        self._ring.append(Entry(self._next, kind, row, run))
+        self._ring.append(RingEntry(self._next, kind, row, run))
         self._next += 1
 
-    def after(self, number: int) -> list[Entry] | None:
+    def after(self, number: int) -> list[RingEntry] | None:
         """What follows a number, at most a batch of it; None when some of it is gone."""
         if number == self._next - 1:
             return []
@@ -174,10 +174,10 @@ class Hub:
             self._listened_at = self._engine.store.now()
             self._engine.feed.unwatch(EVERY_RUN, others)
 
-    def _messages(self, entries: list[Entry]) -> list[bytes]:
+    def _messages(self, entries: list[RingEntry]) -> list[bytes]:
         """Entries as messages: neighbours of one kind share one."""
         messages: list[bytes] = []
-        group: list[Entry] = []
+        group: list[RingEntry] = []
         for entry in entries:
             if group and group[-1].kind != entry.kind:
                 messages.append(self._group(group))
@@ -185,7 +185,7 @@ class Hub:
             group.append(entry)
         return [*messages, self._group(group)] if group else messages
 
-    def _group(self, group: list[Entry]) -> bytes:
+    def _group(self, group: list[RingEntry]) -> bytes:
         news = [news_of(entry) for entry in group]
         return self._message(group[-1].number, group[0].kind, news)
 
@@ -204,7 +204,7 @@ def run_after(writes: Writes, run_id: str) -> Run | None:
     return cast("Run | None", row)
 
 
-def news_of(entry: Entry) -> RunNews | CheckpointNews | WorkerNews:
+def news_of(entry: RingEntry) -> RunNews | CheckpointNews | WorkerNews:
     row = entry.row
     if isinstance(row, Checkpoint):
         return CheckpointNews(id=row.id, run_id=row.run_id, state=str(row.state))

@@ -1,6 +1,7 @@
 """Files that come in parts, in any order, each as often as it takes."""
 
 import asyncio
+from functools import partial
 
 import msgspec
 from starlette.requests import Request
@@ -22,10 +23,10 @@ from windlass.server.api.resources import (
     FILE_BYTES_MAX,
     blobs_of,
     check_visibility,
+    file_line,
     find,
     resource_view,
 )
-from windlass.server.audit import note
 from windlass.server.caller import engine_of, who
 from windlass.server.http import read_json, reply
 from windlass.server.routes import Route
@@ -50,7 +51,11 @@ async def begin(request: Request) -> Response:
         visibility=check_visibility(body.visibility),
     )
     row = await resources.begin(
-        engine_of(request), file, owner=who(request).name, bytes_max=FILE_BYTES_MAX
+        engine_of(request),
+        file,
+        owner=who(request).name,
+        bytes_max=FILE_BYTES_MAX,
+        noted=partial(file_line, request, "resource.begin"),
     )
     return reply(await upload_view(request, row), 201)
 
@@ -107,23 +112,18 @@ async def complete(request: Request) -> Response:
     lock = locks.setdefault(row.id, asyncio.Lock())
     try:
         async with lock:
-            done, now = await complete_once(request, await find_upload(request), body)
+            done = await complete_once(request, await find_upload(request), body)
     finally:
         locks.pop(row.id, None)
-    if now:
-        await note(request, "resource.upload", "resource", done.id, filename=done.filename)
     return reply(resource_view(done))
 
 
-async def complete_once(
-    request: Request, row: Resource, body: CompleteBody
-) -> tuple[Resource, bool]:
-    """The file, and whether this call made it."""
+async def complete_once(request: Request, row: Resource, body: CompleteBody) -> Resource:
     engine: Engine = engine_of(request)
     if row.sha256 and body.sha256 and body.sha256.lower() != row.sha256:
         raise Conflict(f"the upload was opened for the sha256 {row.sha256}; complete it with that")
     if row.state == "complete":
-        return row, False
+        return row
     blobs = blobs_of(request)
     try:
         expected = row.sha256 or body.sha256 or ""
@@ -132,11 +132,12 @@ async def complete_once(
         # Another process may have completed it, and removed the parts, meanwhile.
         again = await find_upload(request)
         if again.state == "complete":
-            return again, False
+            return again
         raise
-    done = await resources.completed(engine, row, digest)
+    noted = partial(file_line, request, "resource.upload")
+    done = await resources.completed(engine, row, digest, noted)
     await resources.remove_parts(blobs, row)
-    return done, True
+    return done
 
 
 async def abort(request: Request) -> Response:
@@ -144,7 +145,7 @@ async def abort(request: Request) -> Response:
     row = await find_upload(request)
     if row.state != "pending":
         raise Conflict(f"upload {row.id} is complete; delete the resource instead")
-    await resources.abort(engine_of(request), row)
+    await resources.abort(engine_of(request), row, file_line(request, "resource.abort", row))
     await resources.remove_blobs(blobs_of(request), row)
     return Response(status_code=204)
 

@@ -144,9 +144,9 @@ async def change_own(request: Request) -> Response:
     """Change one's own display name."""
     body = await read_json(request, ProfileBody)
     user = await own(request)
-    return await changed(
-        request, await users.set_display_name(engine_of(request), user, body.display_name)
-    )
+    noted = line(request, "user.profile", "user", user.id)
+    done = await users.set_display_name(engine_of(request), user, body.display_name, noted)
+    return await changed(request, done)
 
 
 async def set_password(request: Request) -> Response:

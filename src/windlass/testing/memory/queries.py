@@ -11,13 +11,15 @@ from typing import Any, TypeVar
 from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
 from windlass.model.limits import LimitUse
-from windlass.model.rows import Attempt, Flow, Row, Run, Timer, Version
+from windlass.model.rows import Attempt, Binding, Flow, Row, Run, Timer, Version
+from windlass.model.states import RunState
 from windlass.model.tenants import ALL
 from windlass.ports.store import Cond
 from windlass.testing.memory.database import MemoryDatabase
 
 R = TypeVar("R", bound=Row)
 Found = list[dict[str, Any]]
+_OPEN = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING)
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
@@ -171,6 +173,13 @@ def unserved_tasks(
     return [{"id": task.id} for task in found[:count_max]]
 
 
+def bound_runs(db: MemoryDatabase, worker_id: str, after: str, count_max: int) -> Found:
+    bound = {row.run_id for row in db.table(Binding).values() if row.worker_id == worker_id}
+    runs = db.table(Run)
+    open_ = (run_id for run_id in sorted(bound) if run_id in runs and runs[run_id].state in _OPEN)
+    return [{"run_id": run_id} for run_id in open_ if run_id > after][:count_max]
+
+
 def held_by(db: MemoryDatabase, worker_id: str) -> Found:
     held = sorted(
         (a for a in db.live_attempts if a.worker_id == worker_id), key=lambda a: a.claimed_at
@@ -204,6 +213,7 @@ QUERIES: dict[str, Callable[..., Found]] = {
         queue_names,
         queued_runs,
         unserved_tasks,
+        bound_runs,
         held_by,
     )
 }

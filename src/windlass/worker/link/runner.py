@@ -17,7 +17,7 @@ import msgspec
 
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, Refused
-from windlass.protocol.link.worker import Arrived, Event, Ordered, Ready, Turned, WorkerLink
+from windlass.protocol.link.worker import Event, FrameSettled, Ordered, Ready, Turned, WorkerLink
 from windlass.worker.link.chains import Chains
 from windlass.worker.link.executor import Feedback
 from windlass.worker.link.feedback import FeedbackQueue
@@ -207,7 +207,7 @@ class LinkRunner:
                 self._catch_up(resumed=event.resumed)
             case Turned():
                 raise Refused(event.code, event.reason, fatal=True)
-            case Arrived():
+            case FrameSettled():
                 self._settled(event)
             case Ordered():
                 self._order(event.message)
@@ -298,7 +298,7 @@ class LinkRunner:
         self._write.set()
         return self._link.send(message, self._clock(), corr=corr, request=request)
 
-    def _settled(self, event: Arrived) -> None:
+    def _settled(self, event: FrameSettled) -> None:
         task_id, sent_at = self._frames.pop(event.id, ("", 0.0))
         if task_id:
             # A frame that was under way while the line was cut says nothing about the line.

@@ -28,7 +28,7 @@ _PLACE = re.compile(r"([0-9a-f-]{36}):([0-9]{1,15}):([0-9]{1,9}|s)")
 _TIME = re.compile(r"t:([0-9]{1,15})")
 
 
-class Place(NamedTuple):
+class LastTold(NamedTuple):
     """Where a client was: everything before `since` was told, of one run a little more."""
 
     since: int
@@ -53,9 +53,9 @@ class History:
         async for news in self._missed(stream, place):
             yield news, True
 
-    async def _place(self, last_id: str) -> Place | None:
+    async def _place(self, last_id: str) -> LastTold | None:
         if found := _TIME.fullmatch(last_id):
-            return Place(int(found.group(1)))
+            return LastTold(int(found.group(1)))
         found = _PLACE.fullmatch(last_id)
         if found is None:
             return None
@@ -64,9 +64,9 @@ class History:
             rows = await session.rows(Event, [(run_id, int(seq))])
         if not rows:
             return None
-        return Place(rows[0].at, run_id, int(seq), _ALL if k == "s" else int(k))
+        return LastTold(rows[0].at, run_id, int(seq), _ALL if k == "s" else int(k))
 
-    async def _missed(self, stream: Stream, place: Place) -> AsyncIterator[News]:
+    async def _missed(self, stream: Stream, place: LastTold) -> AsyncIterator[News]:
         since = place.since - _OVERLAP_MS
         back = uuid7(max(0, self._engine.store.now() - _BACK_MS), 0)
         changed = [Cond("updated_at", ">=", since)]

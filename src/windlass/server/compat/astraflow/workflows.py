@@ -18,7 +18,7 @@ from windlass.model.values import is_object
 from windlass.ports.blobs import Blobs
 from windlass.protocol.exchange import Wire
 from windlass.server.api.flows import like, published
-from windlass.server.audit import line
+from windlass.server.audit import line, note
 from windlass.server.caller import engine_of
 from windlass.server.http import page_limit, parse_json, read_body, read_json, reply
 from windlass.server.routes import Route
@@ -120,6 +120,7 @@ async def put_preview(request: Request) -> Response:
         scratch = blobs.scratch(secrets.token_hex(16))
         await asyncio.to_thread(scratch.write_bytes, image.encode())
         await blobs.keep(key, scratch)
+    await note(request, "workflow.preview", "workflow", version.flow_id)
     return reply(Preview(preview_image=image))
 
 

@@ -1,5 +1,6 @@
 """Flows and versions, PocketFlow's way."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ from windlass.model.errors import BadRequest, DefinitionError, NotFound
 from windlass.model.rows import Flow, Version
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
+from windlass.server.api.flows import published
+from windlass.server.audit import line
 from windlass.server.caller import engine_of
 from windlass.server.compat.pocketflow.names import (
     bare,
@@ -35,7 +38,12 @@ async def create(request: Request) -> Response:
     """Create a flow."""
     fields = await read_fields(request)
     name = text_field(fields, "Name", required=True)
-    flow = await flows.create_flow(engine_of(request), name, text_field(fields, "Description"))
+    flow = await flows.create_flow(
+        engine_of(request),
+        name,
+        text_field(fields, "Description"),
+        noted=lambda flow: line(request, "flow.create", "flow", flow.id, name=flow.name),
+    )
     return reply({"id": f"flow-{flow.id}"})
 
 
@@ -74,7 +82,13 @@ async def create_version(request: Request) -> Response:
         number = newest[0].number + 1 if newest else 1
     status = text_field(fields, "Status")
     version = await flows.add_version(
-        engine, found[0], number, flows.encode(definition), status, flows.POCKETFLOW
+        engine,
+        found[0],
+        number,
+        flows.encode(definition),
+        status,
+        flows.POCKETFLOW,
+        along=partial(published, request, "flow.publish", "flow"),
     )
     return reply({"id": f"ver-{version.id}"})
 

@@ -109,8 +109,16 @@ def attempt_line(task: Task, attempt: Attempt, place: dict[str, str]) -> dict[st
         "action": "canceled" if cancelled else action,
         "started_at": seconds(attempt.claimed_at),
         "finished_at": seconds(attempt.finished_at),
-        "log_path": "",
+        "log_path": log_path(task, attempt),
     }
+
+
+def log_path(task: Task, attempt: Attempt) -> str:
+    """What a log that is kept goes by: a name, which clients look at before they ask for the log,
+    and no file of ours."""
+    if attempt.log is None:
+        return ""
+    return f"logs/tasks/task-{task.run_id}/{task.node}_{attempt.number}.log"
 
 
 def task_line(task: Task, place: dict[str, str]) -> dict[str, Any]:

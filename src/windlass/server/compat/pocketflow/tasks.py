@@ -13,7 +13,9 @@ from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Attempt, Run
 from windlass.model.states import RunState
 from windlass.ports.store import Cond
+from windlass.server.api.logs import log_texts, whole_log
 from windlass.server.api.runs import version_numbers
+from windlass.server.audit import line
 from windlass.server.caller import engine_of
 from windlass.server.compat.pocketflow.flows import paging, params_text
 from windlass.server.compat.pocketflow.names import (
@@ -103,10 +105,16 @@ async def task_json(engine: Engine, run: Run, numbers: dict[str, int]) -> dict[s
 
 
 async def find(request: Request, name: str) -> Run:
-    given = request.query_params.get(name, "")
-    if not given:
+    return await find_task(request, request.query_params.get(name, ""))
+
+
+async def find_task(request: Request, given: str) -> Run:
+    """A run by its whole id: clients of this surface know no other way to name one."""
+    where = [Cond("id", "=", bare(given, "task"))]
+    found = await engine_of(request).store.page(Run, where, limit=1)
+    if not found:
         raise NotFound("not found")
-    return await runs.get_run(engine_of(request), bare(given, "task"))
+    return found[0]
 
 
 async def get_task(request: Request) -> Response:
@@ -124,7 +132,8 @@ async def run_once(request: Request) -> Response:
 
 async def cancel(request: Request) -> Response:
     """Ask a run to stop."""
-    await runs.cancel(engine_of(request), (await find(request, "id")).id, "")
+    run = await find(request, "id")
+    await runs.cancel(engine_of(request), run.id, "", line(request, "run.cancel", "run", run.id))
     return reply(OK)
 
 
@@ -134,7 +143,7 @@ async def list_runs(request: Request) -> Response:
 
 
 async def logs(request: Request) -> Response:
-    """What an attempt wrote, as far as its worker sent it here."""
+    """What an attempt wrote, as far as its worker sent it here; also while it runs."""
     run_id = request.query_params.get("run_id", "")
     if not run_id:
         raise BadRequest("missing run_id")
@@ -142,9 +151,11 @@ async def logs(request: Request) -> Response:
     rows = await engine_of(request).store.page(Attempt, where, limit=1)
     if not rows:
         raise NotFound("run not found")
-    if rows[0].log is None:
+    said = await log_texts(request, rows)
+    content = whole_log(rows[0], said.get(rows[0].id))
+    if content is None:
         raise NotFound("no log")
-    return reply({"content": rows[0].log})
+    return reply({"content": content})
 
 
 async def signal(request: Request) -> Response:
@@ -155,8 +166,9 @@ async def signal(request: Request) -> Response:
     if not task_id or not key:
         raise BadRequest("bad request: task_id and key are needed")
     engine = engine_of(request)
-    run = await runs.get_run(engine, bare(task_id, "task"))
+    run = await find_task(request, task_id)
     value = msgspec.json.encode(fields.get("value")).decode()
+    noted = line(request, "run.signal", "run", run.id, key=key)
     with contextlib.suppress(Conflict):
-        await runs.signal(engine, run.id, key, value)
+        await runs.signal(engine, run.id, key, value, noted)
     return reply(OK)

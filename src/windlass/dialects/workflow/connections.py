@@ -1,6 +1,6 @@
 """What the edges of one graph mean: which nodes wait for which, and what is carried where.
 
-A plan knows nothing of where its graph will stand: one subgraph may be inside several containers.
+It knows nothing of where its graph will stand: one subgraph may be inside several containers.
 Places are therefore given as steps into the input or the output of a node's task, and become
 references when the graph is lowered.
 """
@@ -41,7 +41,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Connections:
     """One graph's edges by the nodes they lead to and leave, and what its nodes wait for."""
 
     body: Body
@@ -54,8 +54,8 @@ class Plan:
     """Of containers that loop: what one iteration hands to the next."""
 
 
-class Planner:
-    """Makes plans of the graphs of one workflow."""
+class Connector:
+    """Reads the connections of the graphs of one workflow."""
 
     def __init__(self, source: Source, problems: Problems) -> None:
         self.source = source
@@ -64,7 +64,7 @@ class Planner:
         self.ways: defaultdict[str, set[Way]] = defaultdict(set)
         """By the place of a container: nodes inside it whose results somebody outside reads."""
 
-    def plan(self, body: Body) -> Plan:
+    def connect(self, body: Body) -> Connections:
         into: defaultdict[str, list[Link]] = defaultdict(list)
         out: defaultdict[str, list[Link]] = defaultdict(list)
         for wire in body.wires:
@@ -73,7 +73,7 @@ class Planner:
                 into[link.target].append(link)
                 out[link.source].append(link)
         entries = body.entries
-        return Plan(
+        return Connections(
             body,
             into,
             out,
