@@ -67,7 +67,7 @@ class Advance:
         self.store = store
         self.demands = Demands()
         self.workspace = Workspace()
-        self._jobs = JobQueue(store.bytes_per_us)
+        self._jobs = JobQueue()
         self.limiting = LimitState()
         self._shared = Shared(
             store,

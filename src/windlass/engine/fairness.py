@@ -33,6 +33,8 @@ _IN_TURN = (AttemptFailed, AttemptStarted, AttemptSucceeded, LeaseExpired, Timer
 
 _JOB = 300
 _TASK = 100
+_BYTES = 64
+"""How many bytes of long values cost as much as one step: they are written several times."""
 _SMALL = 2_000
 _ONE_IN = 8
 
@@ -100,9 +102,7 @@ class Costs:
 class JobQueue:
     """Jobs that wait for a pass; those of one run keep their order."""
 
-    def __init__(self, bytes_per_us: int = 64) -> None:
-        self._bytes = bytes_per_us
-        """How many bytes of long values cost as much as one step: that is the database's matter."""
+    def __init__(self) -> None:
         self._costs = Costs()
         self._passed_over = 0
         self._jobs: deque[AnyJob] = deque()
@@ -127,7 +127,7 @@ class JobQueue:
         """A job was decided. Of those that cost little one in a few is counted, for all of them,
         while no run is costly: every job of every run comes here."""
         tasks = decision.made.get(Task)
-        cost = _JOB + view.steps + view.written // self._bytes
+        cost = _JOB + view.steps + view.written // _BYTES
         if tasks is not None:
             cost += _TASK * len(tasks)
         if cost < _SMALL and not self._costs.costly:
@@ -195,7 +195,7 @@ class JobQueue:
         costly = self._costs.costly
         while self._jobs and len(taken) < count_max:
             job = self._jobs[0]
-            if (costly and _run_of(job) in costly) or self._result_cost(job) >= _LARGE:
+            if (costly and _run_of(job) in costly) or _result_cost(job) >= _LARGE:
                 self._open_line(job.run_id)
             else:
                 taken.append(self._jobs.popleft())
@@ -208,12 +208,7 @@ class JobQueue:
     def _next_cost(self, run_id: str) -> int:
         """What the next job of a line may cost."""
         job = self._lines[run_id][0]
-        return max(self._costs.expected(run_id, type(job.event)), self._result_cost(job))
-
-    def _result_cost(self, job: AnyJob) -> int:
-        """What a result costs by its size alone."""
-        event = job.event
-        return len(event.output) // self._bytes if type(event) is AttemptSucceeded else 0
+        return max(self._costs.expected(run_id, type(job.event)), _result_cost(job))
 
     def _take_costly(self, count_max: int, now: int) -> list[AnyJob]:
         """Jobs of the runs that have cost least, one after the other, up to a cost."""
@@ -239,6 +234,12 @@ class JobQueue:
                 del lines[run_id]
                 heappop(cheapest)
         return taken
+
+
+def _result_cost(job: AnyJob) -> int:
+    """What a result costs by its size alone."""
+    event = job.event
+    return len(event.output) // _BYTES if type(event) is AttemptSucceeded else 0
 
 
 def _run_of(job: AnyJob) -> str:

@@ -97,10 +97,6 @@ class TenantStore:
         """Runs and flows asked for of late, and whether they are this tenant's: that never
         changes."""
 
-    @property
-    def bytes_per_us(self) -> int:
-        return self._store.bytes_per_us
-
     def now(self) -> int:
         return self._store.now()
 

@@ -119,11 +119,6 @@ class Session(Protocol):
 class Store(Protocol):
     """A database that keeps Windlass's tables."""
 
-    @property
-    def bytes_per_us(self) -> int:
-        """About how many bytes of long values it takes in a microsecond; runs are charged by it."""
-        ...
-
     def now(self) -> int:
         """Database time in unix milliseconds; never runs backwards within a process."""
         ...

@@ -156,14 +156,6 @@ def test_one_large_result_at_a_time_while_others_are_about() -> None:
     assert runs_of(queue.take(256, NOW + 300)) == ["good2"]
 
 
-def test_what_is_large_depends_on_how_fast_the_database_takes_it() -> None:
-    for bytes_per_us, expected in ((64, ["good", "some0", "some1"]), (16, ["good", "some0"])):
-        queue = JobQueue(bytes_per_us)
-        for job in (timer("good"), *[result(f"some{number}", 300_000) for number in range(2)]):
-            queue.add(job)
-        assert runs_of(queue.take(256, NOW)) == expected
-
-
 def test_people_who_cancel_a_run_that_costs_much_need_not_wait_for_its_turn() -> None:
     queue = JobQueue()
     spend(queue, "bad")

@@ -64,8 +64,6 @@ def connect(path: str) -> sqlite3.Connection:
 class SqliteStore:
     """A store in one SQLite file."""
 
-    bytes_per_us = 64
-
     def __init__(self, path: str, clock: Callable[[], int] | None = None) -> None:
         self._path = path
         self._clock = SteadyClock(clock)

@@ -33,8 +33,6 @@ class Around(Protocol):
 class MemoryStore:
     """A store in memory. Several may share one database, as processes do."""
 
-    bytes_per_us = 64
-
     def __init__(
         self,
         database: MemoryDatabase,
