@@ -22,6 +22,7 @@ from windlass.kernel.events import (
 )
 from windlass.kernel.redo import descendants_of, find_task
 from windlass.kernel.reopen import is_undone, redone_from, reopened
+from windlass.model.budgets import NO_BUDGET, read_budget
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.patches import Patch
 from windlass.model.rows import Idempotency, Json, Row, Run, Task, Variable
@@ -46,6 +47,7 @@ async def start_run(
     key: str = "",
     tags: Json = "{}",
     priority: int = 0,
+    budget: object = None,
     request: str = "",
 ) -> Started:
     """Begin a run. The same key with the same request gives the run that exists already.
@@ -72,6 +74,7 @@ async def start_run(
         updated_at=now,
         tenant=engine.home,
         dialect=target.dialect,
+        budget=checked_budget(budget),
     )
     row = None
     if len(key) > keys.KEY_MAX or "\0" in key:
@@ -79,7 +82,7 @@ async def start_run(
             f"an idempotency key has at most {keys.KEY_MAX} characters, none of them NUL"
         )
     if key:
-        asked = request or f"{target.version_id}\n{params}\n{tags}"
+        asked = request or f"{target.version_id}\n{params}\n{tags}{run.budget}"
         digest = sha256(asked.encode()).hexdigest()
         kept = own_name(run.tenant, key)
         row = Idempotency(key=kept, run_id=run.id, request_hash=digest, created_at=now)
@@ -97,6 +100,14 @@ async def start_run(
             raise
         return Started(earlier, created=False)
     return Started(run, created=True)
+
+
+def checked_budget(given: object) -> Json:
+    """What a run may use up, as it is kept; empty if nothing was said."""
+    read = read_budget(given) if given is not None else NO_BUDGET
+    if isinstance(read, str):
+        raise BadRequest(f"budget: {read}")
+    return read.json()
 
 
 async def find_by_key(engine: Engine, row: Idempotency) -> Run | None:

@@ -121,6 +121,9 @@ class StartBody(Wire, frozen=True, kw_only=True):
     output_schema: dict[str, Any] | None = None
     on_failure: str | None = None
     limits: dict[str, Any] | None = None
+    budget: dict[str, Any] | None = None
+    """What it may use up: `tokens`, `money`, `attempts`, `seconds`; `estimate` of the same is what
+    one attempt is expected to use."""
 
 
 class StartedView(Wire, frozen=True, kw_only=True):

@@ -1944,6 +1944,8 @@ export interface components {
          */
         LimitRuleBody: {
             /** @default null */
+            budget: number | null;
+            /** @default null */
             burst: number | null;
             /** @default null */
             max: number | null;
@@ -1964,6 +1966,7 @@ export interface components {
         };
         /** LimitRuleView */
         LimitRuleView: {
+            budget: number | null;
             burst: number;
             changedAt: number;
             changedBy: string;
@@ -1977,6 +1980,7 @@ export interface components {
          * @description One key that is in use, or was a moment ago.
          */
         LimitView: {
+            budget: number | null;
             burst: number;
             inUse: number;
             key: string;
@@ -1985,7 +1989,10 @@ export interface components {
             pausedUntil: number | null;
             perS: number;
             rate: number;
+            reserved: number;
             rule: string;
+            spent: number;
+            unit: string;
             waiting: number;
         };
         /**
@@ -2328,6 +2335,10 @@ export interface components {
             log: string;
             output?: unknown;
             token: string | number;
+            /** @default {} */
+            usage: {
+                [key: string]: number;
+            };
         };
         /** ResultError */
         ResultError: {
@@ -2521,6 +2532,8 @@ export interface components {
          * @description What to run: a `flow` by its name or, with the dialect `plan`, a `goal`.
          */
         StartBody: {
+            /** @default null */
+            budget: Record<string, never> | null;
             /** @default  */
             dialect: string;
             /** @default  */

@@ -3,6 +3,8 @@
 from windlass.engine.engine import Engine
 from windlass.engine.limits.bucket import Bucket
 from windlass.engine.limits.gate import blank
+from windlass.engine.limits.spend import Spend
+from windlass.model.budgets import owner_of, shown, unit_of
 from windlass.model.limits import LimitUse
 from windlass.model.rows import Task
 from windlass.ports.store import Cond
@@ -17,6 +19,8 @@ async def limit_line(engine: Engine, task: Task) -> str:
     now = engine.store.now()
     before = await ahead(engine, task)
     line = f"{before} ahead of you"
+    if unit := unit_of(use.key):
+        return budget_line(use, unit, line)
     if use.paused_until > now:
         wait = (use.paused_until - now) / 1000
         return f"{use.key} has pushed back: next in {wait:.1f} s, {line}"
@@ -41,3 +45,15 @@ async def ahead(engine: Engine, task: Task) -> int:
         + await count(Task, [*same, earlier])
         + await count(Task, [*same, *as_early])
     )
+
+
+def budget_line(use: LimitUse, unit: str, line: str) -> str:
+    """What is left of a budget, and whose move it is."""
+    spend = Spend(use)
+    spent, total = shown(unit, spend.spent), shown(unit, spend.total)
+    name = f"budget of {owner_of(use.key)}"
+    if spend.is_spent:
+        hint = "answer its question in the inbox, or raise it with `windlass limit set`"
+        return f"{name} is spent: {spent} of {total} {unit}, {line}; {hint}"
+    reserved = shown(unit, spend.reserved)
+    return f"{name}: {spent} of {total} {unit} spent, {reserved} reserved, {line}"

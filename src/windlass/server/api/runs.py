@@ -77,6 +77,7 @@ async def start(request: Request) -> Response:
         key=request.headers.get("idempotency-key") or body.request_id,
         tags=msgspec.json.encode(body.tags).decode(),
         priority=body.priority,
+        budget=body.budget,
         request=msgspec.json.encode(body, order="sorted").decode(),
     )
     return started_view(started, target)
@@ -100,6 +101,7 @@ async def start_plan(request: Request, body: StartBody) -> Response:
         key=request.headers.get("idempotency-key") or body.request_id,
         tags=msgspec.json.encode(body.tags).decode(),
         priority=body.priority,
+        budget=body.budget,
     )
     return started_view(started, target)
 
