@@ -1,4 +1,4 @@
-"""Budgets with real servers and workers: agents on two servers, and every transport reports."""
+"""Budgets and breakers with real processes: two servers, and workers of two transports."""
 
 import time
 from collections.abc import Iterator
@@ -133,3 +133,21 @@ def test_a_tenants_budget_is_set_and_raised_at_runtime(two: Two) -> None:
     assert http.delete("/api/v1/limit-rules", params={"pattern": "budget:attempts"}).is_success
     refused = http.put("/api/v1/limit-rules", json={"pattern": "bank", "budget": 5})
     assert refused.status_code == 400
+
+
+def test_a_breaker_is_open_at_both_servers_and_one_trial_closes_it(two: Two) -> None:
+    node = {"exec_type": "queue", "service": "fragile", "max_retries": 1, "wait_ms": 0}
+    two.here.push("fragile", {"start": "a", "nodes": {"a": node}})
+    rule = {"pattern": "service:fragile", "tripAfter": 2, "resetS": 4}
+    assert two.here.http.put("/api/v1/limit-rules", json=rule).is_success
+    assert two.here.run("fragile", {"fails": True})["state"] == "failed"
+    assert two.use("service:fragile")["breaker"] == "open"
+    run = two.there.start("fragile")
+    reasons = two.there.http.get(f"/api/v1/runs/{run}/why")
+    wait_until(lambda: "is open after 2 failures" in two.there.http.get(reasons.url).text)
+    metrics = two.there.http.get("/metrics").text
+    assert 'windlass_breaker_open{tenant="default",key="service:fragile"} 1' in metrics
+    assert two.there.wait(run)["state"] == "succeeded"
+    assert two.use("service:fragile")["breaker"] == "closed"
+    removed = two.here.http.delete("/api/v1/limit-rules", params={"pattern": "service:fragile"})
+    assert removed.is_success

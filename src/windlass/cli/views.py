@@ -216,8 +216,21 @@ LIMIT_FIELDS = (
     "budget",
     "spent",
     "reserved",
+    "breaker",
+    "failures",
 )
-RULE_FIELDS = ("pattern", "max", "rate", "per_s", "burst", "budget", "changed_at", "changed_by")
+RULE_FIELDS = (
+    "pattern",
+    "max",
+    "rate",
+    "per_s",
+    "burst",
+    "budget",
+    "trip_after",
+    "reset_s",
+    "changed_at",
+    "changed_by",
+)
 
 
 def limit_columns() -> list[Column]:
@@ -228,6 +241,7 @@ def limit_columns() -> list[Column]:
         Column("RATE", rate_text),
         Column("SPENT", spent_text, rank=1),
         Column("WAITING", lambda use: str(use.waiting)),
+        Column("BREAKER", lambda use: use.breaker, rank=1),
         Column("RULE", lambda use: use.rule, rank=1),
     ]
 

@@ -349,10 +349,12 @@ def set_limit(
     per_s: float = 1.0,
     burst: int | None = None,
     budget: float | None = None,
+    trip_after: int | None = None,
+    reset_s: float = 30.0,
 ) -> Call[LimitRuleInfo]:
     """Say what a key allows, or all that begin so (`bank:*`), whatever definitions say."""
     body = {"pattern": pattern, "max": max, "rate": rate, "perS": per_s, "burst": burst}
-    body["budget"] = budget
+    body |= {"budget": budget, "tripAfter": trip_after, "resetS": reset_s}
     return Call("PUT", f"{API}/limit-rules", LimitRuleInfo, body=encode(body))
 
 

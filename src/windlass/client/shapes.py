@@ -290,6 +290,8 @@ class LimitInfo(Shape, frozen=True, kw_only=True):
     budget: float | None = None
     spent: float = 0
     reserved: float = 0
+    breaker: str = ""
+    failures: int = 0
 
 
 class LimitRuleInfo(Shape, frozen=True, kw_only=True):
@@ -303,6 +305,8 @@ class LimitRuleInfo(Shape, frozen=True, kw_only=True):
     changed_at: int | None = None
     changed_by: str = ""
     budget: float | None = None
+    trip_after: int | None = None
+    reset_s: float = 0
 
 
 class DeadLetterInfo(Shape, frozen=True, kw_only=True):

@@ -353,10 +353,13 @@ class Pass:
         limiting, demands = self.shared.limiting, self.shared.demands
         if limiting.due:
             self.due = limiting.take_due()
-        every = limiting.rules.implied
-        limited = [task for task in found if task.limits or every]
+        every, retries = limiting.rules.implied, limiting.rules.on_retries
+        limited = [task for task in found if task.limits or every or (retries and task.failures)]
         limited += [
-            task for task in ready if (task.limits or every) and demands.serves(task.queue or "")
+            task
+            for task in ready
+            if (task.limits or every or (retries and task.failures))
+            and demands.serves(task.queue or "")
         ]
         if not (limited or self.ended or self.due):
             return None

@@ -35,6 +35,10 @@ class Limit(msgspec.Struct, frozen=True, array_like=True):
     """What attempts may use up of a unit, all in all; see `budgets`."""
     estimate: int = 0
     """What one attempt is expected to use; 0 where nobody knows."""
+    trip_after: int = 0
+    """Failures in a row that open its breaker; 0 is no breaker."""
+    reset_ms: int = 0
+    """For how long it stays open before one attempt is tried."""
 
 
 class LimitUse(Row, frozen=True, kw_only=True):
@@ -76,6 +80,13 @@ class LimitUse(Row, frozen=True, kw_only=True):
     """The most that one attempt has used."""
     asked: int = 0
     """Whether somebody has been asked to raise it."""
+    trip_after: int = 0
+    reset_ms: int = 0
+    """Its breaker, as it was when it was last asked for."""
+    failures: int = 0
+    """In a row, while the breaker counts them."""
+    tripped: int = 0
+    """Whether the breaker is open until `paused_until`, and half-open from then on."""
 
 
 class LimitRule(Row, frozen=True, kw_only=True):
@@ -97,6 +108,9 @@ class LimitRule(Row, frozen=True, kw_only=True):
     changed_by: str = ""
     budget: int | None = None
     """What may be used up of a budget's key, whatever a run was given."""
+    trip_after: int | None = None
+    """0 takes the breaker of a more general rule away."""
+    reset_ms: int = 0
 
     def covers(self, key: str) -> bool:
         if self.pattern.endswith("*"):
@@ -120,6 +134,8 @@ def service_key(service: str) -> str:
     return f"service:{service}"
 
 
+RETRY_KEY = "retries"
+"""The key all retries of a tenant share: attempts of tasks that have failed before."""
 TENANT_KEY = "tenant"
 """The key all attempts of a tenant share, where a rule is about them."""
 

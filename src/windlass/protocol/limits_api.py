@@ -36,6 +36,10 @@ class LimitView(Wire, frozen=True, kw_only=True):
     spent: float
     reserved: float
     """What attempts that are out are expected to use."""
+    breaker: str
+    """`closed`, `open` or `half_open`; empty where there is none."""
+    failures: int
+    """In a row, as the breaker counts them."""
 
 
 class LimitRuleBody(Wire, frozen=True, kw_only=True):
@@ -53,6 +57,10 @@ class LimitRuleBody(Wire, frozen=True, kw_only=True):
     budget: Annotated[float, Meta(ge=0, le=1e12)] | None = None
     """What may be used up in all, for `budget:tokens` (`money`, `attempts`, `seconds`) of the
     tenant, or `budget:tokens:RUN` of a run."""
+    trip_after: Count | None = None
+    """Failures in a row after which nobody calls `service:NAME`; 0 is no breaker."""
+    reset_s: Annotated[float, Meta(ge=0.001, le=86_400)] = 30.0
+    """For how long; then one call is tried."""
 
 
 class LimitRuleView(Wire, frozen=True, kw_only=True):
@@ -64,3 +72,5 @@ class LimitRuleView(Wire, frozen=True, kw_only=True):
     changed_at: int
     changed_by: str
     budget: float | None
+    trip_after: int | None
+    reset_s: float

@@ -1954,6 +1954,10 @@ export interface components {
             perS: number;
             /** @default null */
             rate: number | null;
+            /** @default 30 */
+            resetS: number;
+            /** @default null */
+            tripAfter: number | null;
         };
         /**
          * Page[LimitRuleView]
@@ -1974,14 +1978,18 @@ export interface components {
             pattern: string;
             perS: number;
             rate: number | null;
+            resetS: number;
+            tripAfter: number | null;
         };
         /**
          * LimitView
          * @description One key that is in use, or was a moment ago.
          */
         LimitView: {
+            breaker: string;
             budget: number | null;
             burst: number;
+            failures: number;
             inUse: number;
             key: string;
             max: number | null;

@@ -10,6 +10,7 @@ when.
 import msgspec
 from msgspec.structs import replace
 
+from windlass.engine.limits.breaker import Breaker
 from windlass.engine.limits.spend import Spend
 from windlass.model.limits import Limit, LimitUse
 from windlass.model.rows import Attempt
@@ -28,6 +29,7 @@ class Bucket:
         self.now = now
         self.max = use.max
         self.spend = Spend(use)
+        self.breaker = Breaker(use)
         self._limit: Limit | None = None
         self.in_use = use.in_use
         self.parked = use.parked
@@ -48,6 +50,8 @@ class Bucket:
         self._limit = limit
         self.max = limit.max
         self.spend.budget = limit.budget
+        if self.breaker.allow(limit):
+            self.paused_until, self._next_us = 0, min(self._next_us, self.now * 1000)
         if (self._rate, self._per_ms, self._burst) != (limit.rate, limit.per_ms, limit.burst):
             if self._per_ms != limit.per_ms:
                 self._recent = Recent("", limit.per_ms)  # slices of another width
@@ -57,7 +61,10 @@ class Bucket:
     @property
     def places(self) -> int:
         """How many more attempts may be out at once."""
-        return NO_BOUND if self.max is None else max(0, self.max - self.in_use)
+        most = NO_BOUND if self.max is None else self.max
+        if self.breaker.tripped:
+            most = min(most, 1)  # one is on trial
+        return max(0, most - self.in_use)
 
     @property
     def tokens(self) -> int:
@@ -91,6 +98,8 @@ class Bucket:
         budget is spent."""
         self.in_use = max(0, self.in_use - 1)
         self.spend.settle(amount, 0 if by is None else self.spend.used_by(by))
+        if by is not None and self.breaker.ended(by):
+            self.pause(self.now + self.breaker.reset_ms)
 
     def pause(self, until: int) -> None:
         """Its service wants to be left alone."""
@@ -129,6 +138,10 @@ class Bucket:
             reserved=self.spend.reserved,
             largest=self.spend.largest,
             asked=int(self.spend.asked),
+            trip_after=self.breaker.trip_after,
+            reset_ms=self.breaker.reset_ms,
+            failures=self.breaker.failures,
+            tripped=int(self.breaker.tripped),
         )
 
     def _pace_us(self) -> int:

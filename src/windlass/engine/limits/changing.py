@@ -3,7 +3,14 @@
 from windlass.engine.engine import Engine
 from windlass.model.budgets import SCALES, unit_of
 from windlass.model.errors import BadRequest, NotFound
-from windlass.model.limits import FORBIDDEN, KEY_CHARS_MAX, LimitRule, LimitUse, limit_id
+from windlass.model.limits import (
+    FORBIDDEN,
+    KEY_CHARS_MAX,
+    LimitRule,
+    LimitUse,
+    limit_id,
+    service_key,
+)
 from windlass.model.rows import Row
 from windlass.ports.store import Cond
 
@@ -17,8 +24,11 @@ _RULES_MAX = 1_000
 async def set_rule(engine: Engine, rule: LimitRule, *along: Row) -> None:
     """Make or replace a rule; whoever waits for a key it is about is tried under it."""
     check_pattern(rule.pattern)
-    if rule.max is None and rule.rate is None and rule.budget is None:
-        raise BadRequest("the rule says nothing; give max, rate, budget or several of them")
+    if (rule.max, rule.rate, rule.budget, rule.trip_after) == (None,) * 4:
+        text = "the rule says nothing; give max, rate, budget, tripAfter or several of them"
+        raise BadRequest(text)
+    if rule.trip_after is not None and not rule.pattern.startswith(service_key("")):
+        raise BadRequest("a breaker is of a service: service:NAME, or service:* for each of them")
     if rule.budget is not None and not unit_of(rule.pattern):
         units = ", ".join(f"budget:{unit}" for unit in SCALES)
         raise BadRequest(f'"{rule.pattern}" is no budget; there are {units}, or those of a run')

@@ -13,6 +13,7 @@ import msgspec
 from windlass.model.budgets import SCALES, budget_key, unit_of
 from windlass.model.graph import Kind
 from windlass.model.limits import (
+    RETRY_KEY,
     TENANT_KEY,
     Limit,
     LimitRule,
@@ -39,11 +40,14 @@ class Rules:
         """By tenant, the most specific first."""
         self._on_services = False
         self._on_tenants = False
+        self.retries: Limit | None = None
+        """What every tenant's retries may be, unless a rule says otherwise."""
+        self._on_retries = False
         self._budgets: dict[str, list[str]] = {}
         """By tenant: the keys of its own budgets."""
         self._paused: dict[str, int] = {}
         """Ids of keys of services nobody may call, and until when."""
-        self._known: dict[tuple[str, Json], dict[str, Limit]] = {}
+        self._known: dict[tuple[str, Json, bool], dict[str, Limit]] = {}
         """What was found for tasks alike, until something changes."""
 
     def replace(self, rules: Iterable[LimitRule]) -> None:
@@ -51,7 +55,7 @@ class Rules:
         self._known.clear()
         patterns: defaultdict[str, list[LimitRule]] = defaultdict(list)
         self._exact = {}
-        self._on_services = self._on_tenants = False
+        self._on_services = self._on_tenants = self._on_retries = False
         self._budgets = {}
         for rule in rules:
             if rule.budget is not None and rule.pattern in _OF_TENANTS:
@@ -62,6 +66,7 @@ class Rules:
                 self._exact[rule.id] = rule
             self._on_services |= overlap(rule.pattern, service_key(""))
             self._on_tenants |= rule.covers(TENANT_KEY)
+            self._on_retries |= rule.pattern == RETRY_KEY
         for some in patterns.values():
             some.sort(key=lambda rule: len(rule.pattern), reverse=True)
         self._patterns = dict(patterns)
@@ -82,6 +87,11 @@ class Rules:
         """Whether tasks that ask for no limit may be under one."""
         return self._on_services or self._on_tenants or bool(self._paused or self._budgets)
 
+    @property
+    def on_retries(self) -> bool:
+        """Whether tasks that have failed before may be under a limit for that."""
+        return self.retries is not None or self._on_retries
+
     def rule(self, tenant: str, key: str) -> LimitRule | None:
         """The most specific rule on a key."""
         exact = self._exact.get(limit_id(tenant, key))
@@ -99,15 +109,18 @@ class Rules:
             changes["max"] = rule.max
         if rule.budget is not None:
             changes["budget"] = rule.budget
+        if rule.trip_after is not None:
+            changes.update(trip_after=rule.trip_after, reset_ms=rule.reset_ms)
         if rule.rate is not None:
             changes.update(rate=rule.rate, per_ms=rule.per_ms, burst=rule.burst)
         return msgspec.structs.replace(limit, **changes)
 
     def limits_of(self, task: Task) -> dict[str, Limit]:
         """What handing a task out takes, by id: its own limits, and those it is under by a rule."""
-        if not task.limits and not self.implied:
+        retried = bool(task.failures) and self.on_retries
+        if not (task.limits or retried or self.implied):
             return {}
-        key = (task.queue or "", task.limits)
+        key = (task.queue or "", task.limits, retried)
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _KNOWN_MAX:
@@ -117,7 +130,7 @@ class Rules:
             return {id_: limit for id_, limit in known.items() if unit_of(limit.key)}
         return known
 
-    def _limits_of(self, queue: str, limits: Json) -> dict[str, Limit]:
+    def _limits_of(self, queue: str, limits: Json, retried: bool) -> dict[str, Limit]:
         tenant = tenant_of(queue)
         own = [self.allowed(tenant, limit) for limit in read_limits(limits)]
         found = {limit_id(tenant, limit.key): limit for limit in own}
@@ -126,6 +139,9 @@ class Rules:
             limit_of = limit_id(tenant, key)
             if self.rule(tenant, key) is not None or limit_of in self._paused:
                 found.setdefault(limit_of, self.allowed(tenant, Limit(key)))
+        if retried and (self.retries is not None or self.rule(tenant, RETRY_KEY) is not None):
+            limit = self.allowed(tenant, self.retries or Limit(RETRY_KEY))
+            found.setdefault(limit_id(tenant, RETRY_KEY), limit)
         for key in self._budgets.get(tenant, ()):
             estimates = [limit.estimate for limit in own if unit_of(limit.key) == unit_of(key)]
             limit = Limit(key, estimate=max(estimates, default=0))

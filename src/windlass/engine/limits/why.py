@@ -5,7 +5,7 @@ from windlass.engine.limits.bucket import Bucket
 from windlass.engine.limits.gate import blank
 from windlass.engine.limits.spend import Spend
 from windlass.model.budgets import owner_of, shown, unit_of
-from windlass.model.limits import LimitUse
+from windlass.model.limits import RETRY_KEY, LimitUse
 from windlass.model.rows import Task
 from windlass.ports.store import Cond
 
@@ -21,6 +21,10 @@ async def limit_line(engine: Engine, task: Task) -> str:
     line = f"{before} ahead of you"
     if unit := unit_of(use.key):
         return budget_line(use, unit, line)
+    if use.key == RETRY_KEY:
+        return retry_line(use, now, line)
+    if use.tripped:
+        return breaker_line(use, now, line)
     if use.paused_until > now:
         wait = (use.paused_until - now) / 1000
         return f"{use.key} has pushed back: next in {wait:.1f} s, {line}"
@@ -30,6 +34,23 @@ async def limit_line(engine: Engine, task: Task) -> str:
     if at is not None and at > now:
         return f"rate {use.key}: next in {(at - now) / 1000:.1f} s, {line}"
     return f"limit {use.key}: there is room, {line}"
+
+
+def retry_line(use: LimitUse, now: int, line: str) -> str:
+    bucket = Bucket(use, now)
+    name = f"retry budget of tenant {use.tenant}"
+    if not bucket.places:
+        return f"{name}: {use.in_use} of {use.max} retries are out, {line}"
+    at = bucket.next_at() or now
+    return f"{name} is spent: next in {max(0, at - now) / 1000:.0f} s, {line}"
+
+
+def breaker_line(use: LimitUse, now: int, line: str) -> str:
+    name = f"breaker of {use.key}"
+    if use.paused_until > now:
+        wait = (use.paused_until - now) / 1000
+        return f"{name} is open after {use.failures} failures: next try in {wait:.1f} s, {line}"
+    return f"{name} is half-open: {use.in_use} on trial, {line}"
 
 
 async def ahead(engine: Engine, task: Task) -> int:

@@ -3,6 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from windlass.engine.limits.breaker import state_of
 from windlass.engine.limits.changing import check_pattern, remove_rule, set_rule
 from windlass.engine.limits.rules import Rules
 from windlass.model.budgets import SCALES, shown, unit_of
@@ -54,6 +55,8 @@ def limit_view(use: LimitUse, rules: Rules, now: int) -> LimitView:
         budget=None if use.budget is None or not unit else shown(unit, use.budget + use.raised),
         spent=shown(unit, use.spent) if unit else 0,
         reserved=shown(unit, use.reserved) if unit else 0,
+        breaker=state_of(use, now),
+        failures=use.failures,
     )
 
 
@@ -73,6 +76,8 @@ def rule_view(rule: LimitRule) -> LimitRuleView:
         changed_at=rule.changed_at,
         changed_by=rule.changed_by,
         budget=None if rule.budget is None else shown(unit_of(rule.pattern), rule.budget),
+        trip_after=rule.trip_after,
+        reset_s=rule.reset_ms / 1000,
     )
 
 
@@ -91,8 +96,11 @@ async def put_rule(request: Request) -> Response:
         changed_at=engine.store.now(),
         changed_by=who(request).name,
         budget=amount_of(body),
+        trip_after=body.trip_after,
+        reset_ms=round(body.reset_s * 1000) if body.trip_after is not None else 0,
     )
     said = {"max": body.max, "rate": body.rate, "budget": body.budget}
+    said["tripAfter"] = body.trip_after
     noted = line(request, "limit.set", "limit", body.pattern, **said)
     await set_rule(engine, rule, noted)
     return reply(rule_view(rule))

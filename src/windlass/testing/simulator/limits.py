@@ -3,6 +3,7 @@ runs may use up only so much."""
 
 import random
 
+from windlass.model.limits import LimitRule, limit_id
 from windlass.testing.simulator.flows import Body
 
 _SHARE = 0.5
@@ -47,3 +48,10 @@ def add_budget(flow: Body, rng: random.Random) -> None:
 def usage_of(attempt_id: str) -> dict[str, float]:
     """What an attempt of a simulated worker uses: the same each time it is asked."""
     return {"tokens": sum(attempt_id.encode()) % 5}
+
+
+def breaker_of(tenant: str) -> LimitRule:
+    """Leave each service of a tenant alone for a moment when it fails twice in a row."""
+    key = "service:*"
+    id_ = limit_id(tenant, key)
+    return LimitRule(id=id_, tenant=tenant, pattern=key, trip_after=2, reset_ms=700)

@@ -15,6 +15,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.flows import target_of
 from windlass.model.errors import BadRequest, Conflict, DefinitionError, NotFound, Unavailable
 from windlass.model.ids import run_of
+from windlass.model.limits import LimitRule
 from windlass.model.rows import Attempt, Checkpoint, Event, Flow, Run, Task, Version
 from windlass.model.states import (
     RUN_ENDED,
@@ -28,7 +29,7 @@ from windlass.model.tenants import Tenant
 from windlass.testing.memory import MemoryDatabase
 from windlass.testing.simulator.checks.rows import Broken
 from windlass.testing.simulator.flows import SIGNALS, make_flow, make_params
-from windlass.testing.simulator.limits import add_budget, add_limits
+from windlass.testing.simulator.limits import add_budget, add_limits, breaker_of
 from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.patching import Patching
 from windlass.testing.simulator.plan import Plan
@@ -105,6 +106,12 @@ class People:
                 lambda server, row=row: server.engine.write(row),  # type: ignore[misc]
                 lambda name=name: name in self._db.table(Tenant),  # type: ignore[misc]
             )
+            if self._plan.has("breakers"):
+                rule = breaker_of(name)
+                await self._until_done(
+                    lambda server, rule=rule: server.engine.write(rule),  # type: ignore[misc]
+                    lambda key=rule.id: key in self._db.table(LimitRule),  # type: ignore[misc]
+                )
         for flow, version, _ in self.versions:
             await self._until_done(
                 lambda server, rows=(flow, version): server.engine.write(*rows),  # type: ignore[misc]

@@ -36,6 +36,8 @@ class LimitChecks:
     def _begins(self, attempt: Attempt) -> None:
         for key in read_held(attempt.limits):
             use = self._db.table(LimitUse)[key]
+            trial = not use.tripped or use.in_use <= 1
+            expect(trial, f"{use.in_use} of {key} are out, whose breaker lets one be tried")
             times = self._began[key]
             insort(times, attempt.claimed_at)
             if use.rate:
@@ -80,6 +82,7 @@ class LimitChecks:
             waiting = len(list(self._db.parked(use.id)))
             expect(waiting <= use.parked, f"{waiting} wait for {use.id}, it counts {use.parked}")
             freed = use.wake_at is not None or (use.max is not None and use.in_use >= use.max)
+            freed |= bool(use.tripped and use.in_use)
             if use.budget is not None:
                 freed |= bool(use.asked or (use.in_use and use.spent + use.reserved >= total(use)))
             expect(not waiting or freed, f"{waiting} wait for {use.id} and nothing wakes them")
