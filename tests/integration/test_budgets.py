@@ -114,6 +114,10 @@ def test_every_transport_reports_what_was_used(two: Two, exec_type: str) -> None
     assert two.here.wait(run)["state"] == "succeeded"
     assert two.use(f"budget:tokens:{run}")["spent"] == 3 * EACH
     assert two.use(f"budget:money:{run}")["spent"] == pytest.approx(0.75)
+    attempts = two.here.http.get(f"/api/v1/runs/{run}/attempts").json()["items"]
+    assert [attempt["usage"] for attempt in attempts] == [{"tokens": EACH, "money": 0.25}] * 3
+    again = two.here.http.post(f"/api/v1/runs/{run}/rerun").json()["id"]
+    assert two.here.wait(again)["budget"] == {"tokens": 1000, "money": 1}
     assert two.here.http.delete(f"/api/v1/runs/{run}").is_success
     assert two.use(f"budget:tokens:{run}") == {}
 

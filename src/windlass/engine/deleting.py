@@ -83,4 +83,5 @@ async def _delete_budgets(engine: Engine, run: Run) -> None:
         first = limit_id(run.tenant, budget_key(unit, run.id))
         where = [Cond("id", ">=", first), Cond("id", "<", first + "\x7f")]
         rows = await engine.store.page(LimitUse, where, limit=_ROWS_MAX)
-        await engine.write(removed={LimitUse: {row.id for row in rows}}, stands=(run,))
+        if rows:
+            await engine.write(removed={LimitUse: {row.id for row in rows}}, stands=(run,))

@@ -92,6 +92,12 @@ def shown_all(amounts: Mapping[str, int]) -> dict[str, float | int]:
     return {unit: shown(unit, amount) for unit, amount in amounts.items() if unit in SCALES}
 
 
+def written(budget: Budget) -> dict[str, Any]:
+    """A budget as people write it."""
+    said: dict[str, Any] = {**shown_all(budget.max)}
+    return {**said, "estimate": shown_all(budget.estimate)} if budget.estimate else said
+
+
 def budget_key(unit: str, of: str = "") -> str:
     """The key of a run's or task's budget, by its id; of a tenant's without one."""
     return f"{_PREFIX}{unit}:{of}" if of else _PREFIX + unit

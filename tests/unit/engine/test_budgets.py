@@ -9,11 +9,13 @@ import pytest
 from tests.unit.engine.test_limits import until
 from windlass.engine import flows, plans, runs
 from windlass.engine.limits.changing import set_rule
+from windlass.engine.limits.spend import Spend
 from windlass.engine.why import why
 from windlass.model.errors import BadRequest, DefinitionError
 from windlass.model.limits import LimitRule, LimitUse, limit_id
-from windlass.model.rows import Checkpoint, Flow, Task, Version
-from windlass.model.states import CheckpointState, RunState, TaskState
+from windlass.model.notes import with_usage
+from windlass.model.rows import Attempt, Checkpoint, Failure, Flow, Task, Version
+from windlass.model.states import AttemptState, CheckpointState, RunState, TaskState
 from windlass.testing.local import LocalEngine, local_engine
 from windlass.worker import Context, Worker
 
@@ -262,3 +264,43 @@ async def test_a_definition_s_budget_stays_while_the_graph_grows() -> None:
         started = await runs.start_run(engine.engine, flows.target_of(row, version))
         ended = await engine.ended(started.run.id)
         assert ended.shared["output"] == {"a": {"left": {"attempts": 5}}}
+
+
+def ended(state: AttemptState, kind: str = "", notes: str | None = None) -> Attempt:
+    return Attempt(
+        id="r~a.0@1",
+        task_id="r~a.0",
+        run_id="r",
+        number=1,
+        state=state,
+        queue="pull:agent",
+        worker_id="w",
+        lease_until=1,
+        claimed_at=1_000,
+        finished_at=3_500,
+        error=Failure(kind, "no").json() if kind else None,
+        notes=notes,
+    )
+
+
+@pytest.mark.parametrize(
+    ("unit", "attempt", "used"),
+    [
+        ("tokens", ended(AttemptState.SUCCEEDED), 0),
+        ("tokens", ended(AttemptState.SUCCEEDED, notes=with_usage(None, {"tokens": 7})), 7),
+        ("tokens", ended(AttemptState.FAILED, "failed", with_usage(None, {"tokens": 7})), 7),
+        ("tokens", ended(AttemptState.LOST, "lost"), 50),
+        ("tokens", ended(AttemptState.TIMED_OUT, "timeout"), 50),
+        ("tokens", ended(AttemptState.CANCELLED, "cancelled"), 50),
+        ("tokens", ended(AttemptState.CANCELLED, "returned"), 0),
+        ("attempts", ended(AttemptState.FAILED, "failed"), 1),
+        ("attempts", ended(AttemptState.CANCELLED, "returned"), 0),
+        ("seconds", ended(AttemptState.LOST, "lost"), 2_500),
+    ],
+)
+def test_who_cannot_say_what_it_used_counts_as_the_most_that_was_seen(
+    unit: str, attempt: Attempt, used: int
+) -> None:
+    key = f"budget:{unit}"
+    spend = Spend(LimitUse(id=f"default {key}", tenant="default", key=key, largest=50))
+    assert spend.used_by(attempt) == used

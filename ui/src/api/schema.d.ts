@@ -1568,6 +1568,9 @@ export interface components {
             startedAt: number | null;
             state: string;
             taskId: string;
+            usage: {
+                [key: string]: number;
+            };
             warnings: string[];
             workerId: string;
             workerUrl: string;
@@ -2486,6 +2489,7 @@ export interface components {
         /** RunView */
         RunView: {
             action: string;
+            budget: Record<string, never>;
             createdAt: number;
             dialect: string;
             error: unknown | null;

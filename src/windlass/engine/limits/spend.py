@@ -9,9 +9,10 @@ is left, and shows what one uses.
 from windlass.model.budgets import ATTEMPTS, REPORTED, SECONDS, unit_of
 from windlass.model.limits import Limit, LimitUse
 from windlass.model.notes import read_notes
-from windlass.model.rows import Attempt
+from windlass.model.rows import Attempt, read_failure
 from windlass.model.states import AttemptState
 
+_UNHEARD = (AttemptState.LOST, AttemptState.CANCELLED, AttemptState.TIMED_OUT)
 NO_BOUND = 1_000_000_000_000_000_000
 
 
@@ -64,15 +65,17 @@ class Spend:
         self.largest = max(self.largest, used)
 
     def used_by(self, attempt: Attempt) -> int:
-        """What an attempt that has ended has used. One that was lost can say nothing, and counts as
-        the most that was seen."""
+        """What an attempt that has ended has used. One that was lost or taken away can say nothing,
+        and counts as the most that was seen."""
         if self.unit == ATTEMPTS:
             return int(attempt.state is not AttemptState.CANCELLED)
         if self.unit == SECONDS:
             return max(0, (attempt.finished_at or attempt.claimed_at) - attempt.claimed_at)
-        if attempt.state is AttemptState.LOST:
-            return self.largest
-        return read_notes(attempt.notes).usage.get(self.unit, 0) if self.unit in REPORTED else 0
+        said = read_notes(attempt.notes).usage
+        if not said and attempt.state in _UNHEARD:
+            failure = read_failure(attempt.error)
+            return 0 if failure is not None and failure.kind == "returned" else self.largest
+        return said.get(self.unit, 0) if self.unit in REPORTED else 0
 
     def raise_by(self, more: int) -> None:
         """Somebody has answered: with more, or with nothing, and another is asked then."""

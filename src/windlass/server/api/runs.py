@@ -10,6 +10,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.filters import run_conditions
 from windlass.engine.why import why
 from windlass.engine.workflows import up_to_date
+from windlass.model.budgets import load_budget, written
 from windlass.model.errors import BadRequest, NotFound, WindlassError
 from windlass.model.rows import Run, Version
 from windlass.ports.store import Cond
@@ -182,6 +183,7 @@ def run_view(
         revision=run.graph_rev,
         tags=msgspec.Raw(run.tags.encode()),
         priority=run.priority,
+        budget=written(load_budget(run.budget)),
         request_id=run.request_id,
         created_at=run.created_at,
         started_at=run.started_at,
@@ -264,7 +266,13 @@ async def rerun(request: Request) -> Response:
     )
     key = request.headers.get("idempotency-key", "")
     started = await runs.start_run(
-        engine, target, run.params, key=key, tags=run.tags, priority=run.priority
+        engine,
+        target,
+        run.params,
+        key=key,
+        tags=run.tags,
+        priority=run.priority,
+        budget=written(load_budget(run.budget)) or None,
     )
     await note(request, "run.rerun", "run", started.run.id, of=run.id)
     return started_view(started, target)
