@@ -286,6 +286,10 @@ class Pass:
         if wants:
             found = await self.session.queued(wants)
             demands.looked(wants, found)
+            # What this pass has moved is no longer where it was read. If it can be claimed, it is
+            # among what is ready.
+            moved = self.batch.writes.changed.get(Task, {})
+            found = [task for task in found if task.id not in moved]
         gate = await self._gate(found, ready)
         if gate is not None:
             found = in_turn(found, await self._wake(gate))
