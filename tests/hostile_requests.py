@@ -165,7 +165,14 @@ BODIES: dict[str, Json] = {
         "dryRun": True,
     },
     "POST /api/v1/dead-letters/drop": {"ids": ["{letter}"], "name": "n"},
-    "PUT /api/v1/limit-rules": {"pattern": "bank:*", "max": 3, "rate": 50, "perS": 1, "burst": 2},
+    "PUT /api/v1/limit-rules": {
+        "pattern": "bank:*",
+        "max": 3,
+        "rate": 50,
+        "perS": 1,
+        "burst": 2,
+        "budget": None,
+    },
     "POST /api/v1/tenants": {"name": "hostile", "description": "d", "weight": 2},
     "PATCH /api/v1/tenants/{name}": {"weight": 2},
     "POST /api/v1/tokens": {

@@ -6,7 +6,7 @@ from typing import Any
 from tests.faults.planted import Patch, fault
 from windlass.engine.limits import gate
 from windlass.engine.limits.bucket import Bucket
-from windlass.model.rows import Task
+from windlass.model.rows import Attempt, Task
 from windlass.model.states import AttemptState
 from windlass.ports.store import Session
 from windlass.testing.memory.store import MemorySession
@@ -24,15 +24,18 @@ def place_leaks_with_the_lease(patch: Patch) -> None:
         due: Iterable[str],
     ) -> None:
         kept = [a for a in ended.settled if a.state is not AttemptState.LOST]
-        await right(self, session, gate.Ended(kept, ended.pushed_back), tasks, due)
+        await right(self, session, gate.Ended(kept, ended.pushed_back, ended.raised), tasks, due)
 
     patch.setattr(gate.Gate, "hold", hold)
 
 
 @fault("a place is given back twice")
 def place_given_back_twice(patch: Patch) -> None:
-    def give_back(self: Bucket) -> None:
-        self.in_use = max(0, self.in_use - 2)
+    right = Bucket.give_back
+
+    def give_back(self: Bucket, amount: int = 0, by: Attempt | None = None) -> None:
+        right(self, amount, by)
+        self.in_use = max(0, self.in_use - 1)
 
     patch.setattr(Bucket, "give_back", give_back)
 

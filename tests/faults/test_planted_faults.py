@@ -3,6 +3,7 @@
 import pytest
 
 from tests.faults import (
+    planted_budgets,
     planted_letters,
     planted_limits,
     planted_plans,
@@ -13,7 +14,14 @@ from tests.faults.planted import FAULTS, Fault
 from windlass.testing.simulator import Outcome, plan_for, simulate
 
 SEEDS_MAX = 400
-MORE = (planted_letters, planted_limits, planted_plans, planted_steering, planted_verdicts)
+MORE = (
+    planted_budgets,
+    planted_letters,
+    planted_limits,
+    planted_plans,
+    planted_steering,
+    planted_verdicts,
+)
 """Imported for what they plant."""
 
 

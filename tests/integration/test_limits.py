@@ -19,7 +19,8 @@ from windlass.testing.processes import Process, ServerProcess, started, wait_unt
 
 LEASE_S = 2
 RATE = 50
-SLICE_S = 10
+SLICE_S = int(os.environ.get("WINDLASS_RATE_SLICE_S", "10"))
+"""A minute of it is what the promise is about; that is too long for every run of the tests."""
 
 
 class Life(NamedTuple):

@@ -26,6 +26,7 @@ NAMES = [
     "0009_limits",
     "0010_dead_letters",
     "0011_barriers",
+    "0012_budgets",
 ]
 WHERE_ROWS_ARE = (access, dead_letters, effects, limits, packages, patches, tenants)
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]

@@ -39,6 +39,8 @@ class Options(TypedDict, total=False):
     weighted_by_load: bool
     limits: list[Mapping[str, Any]]
     """Limits by key, as in `[{"key": "bank:$params.customer", "max": 5}]`."""
+    budget: Mapping[str, Any]
+    """What each task may use up, as in `{"tokens": 5000, "estimate": {"tokens": 500}}`."""
 
 
 _RENAMED = {"retries": "max_retries"}

@@ -16,7 +16,8 @@ def limit() -> None:
     """Look at limits by key, and change them while everything runs.
 
     A key is what a definition's `limits` make of it, such as `bank:42`. `service:NAME` is for all
-    tasks of a service, `tenant` for all of the tenant's.
+    tasks of a service, `tenant` for all of the tenant's, `budget:UNIT` for what all of those use up
+    (tokens, money, attempts, seconds), `retries` for attempts of tasks that have failed before.
     """
 
 
@@ -30,6 +31,17 @@ def limit() -> None:
     type=click.IntRange(min=1),
     help="How many may begin at once after a pause; 1 in 100 of the rate if left out.",
 )
+@click.option(
+    "--budget",
+    type=click.FloatRange(min=0),
+    help="What may be used up in all, of `budget:tokens`, or `budget:tokens:RUN`.",
+)
+@click.option(
+    "--trip-after",
+    type=click.IntRange(min=0),
+    help="Failures in a row that open the breaker of `service:NAME`; 0 is no breaker.",
+)
+@click.option("--reset", "reset_s", type=float, default=30.0, show_default=True, help="… seconds.")
 @json_option
 @with_client
 def set_(
@@ -39,10 +51,22 @@ def set_(
     rate: int | None,
     per_s: float,
     burst: int | None,
+    budget: float | None,
+    trip_after: int | None,
+    reset_s: float,
     as_json: bool,
 ) -> None:
     """Say what a key allows, or all that begin so: `bank:*`. It wins over definitions."""
-    made = client.set_limit(pattern, max=most, rate=rate, per_s=per_s, burst=burst)
+    made = client.set_limit(
+        pattern,
+        max=most,
+        rate=rate,
+        per_s=per_s,
+        burst=burst,
+        budget=budget,
+        trip_after=trip_after,
+        reset_s=reset_s,
+    )
     output.show_fields(made, RULE_FIELDS, as_json=as_json)
 
 

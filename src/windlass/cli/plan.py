@@ -53,6 +53,7 @@ def start_goal(
         key=start.key,
         tags=start.tags,
         priority=start.priority,
+        budget=start.budget,
     )
     follow(client, client.perform(call), start, as_json=as_json)
 

@@ -73,6 +73,7 @@ def start_run(
         version=version,
         tags=start.tags,
         priority=start.priority,
+        budget=start.budget,
     )
     follow(client, handle.info, start, as_json=as_json)
 

@@ -3,6 +3,7 @@
 import ipaddress
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -174,6 +175,20 @@ def dev(
     help="Take tokens in addresses of the PocketFlow API: /t/TOKEN/api/… or ?token=TOKEN.",
 )
 @setting(
+    "--retry-budget-per-minute",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Retries of one tenant that may begin in a minute; 0 is no bound.",
+)
+@setting(
+    "--retry-budget-concurrent",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Retries of one tenant that may be out at once; 0 is no bound.",
+)
+@setting(
     "--no-worker-s",
     type=click.FloatRange(min=0),
     default=30.0,
@@ -215,9 +230,8 @@ def server(
     strict_workflows: bool,
     cors_origin: tuple[str, ...],
     url_tokens: bool,
-    no_worker_s: float,
-    worker_kept_days: float,
     quiet: bool,
+    **as_given: Any,
 ) -> None:
     """Run a server. It needs tokens: --admin-token, then `windlass token create`."""
     if no_auth and host not in LOOPBACK:
@@ -251,10 +265,9 @@ def server(
         strict_workflows=strict_workflows,
         cors_origins=tuple(item for given in cors_origin for item in given.split(",") if item),
         url_tokens=url_tokens,
-        no_worker_s=no_worker_s,
-        worker_kept_days=worker_kept_days,
         example=False,
         quiet=quiet,
+        **as_given,
     )
     sys.exit(commands.server(options))
 

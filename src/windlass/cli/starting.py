@@ -22,6 +22,7 @@ _OPTIONS = (
     click.option("--key", default="", help="Idempotency key: the same key finds the same run."),
     click.option("--tag", "tags", multiple=True, help="name=value; repeatable."),
     click.option("--priority", default=0, help="Higher goes first."),
+    click.option("--budget", "budget", multiple=True, help="tokens=5000, money, …; repeatable."),
     click.option("--watch", is_flag=True, help="Follow it to its end."),
     click.option("--wait", default="", help="Wait quietly for its end, at most so long: 30s, 10m."),
 )
@@ -36,6 +37,7 @@ class Start(msgspec.Struct):
     watch: bool
     wait_s: float
     """0: it is not waited for."""
+    budget: dict[str, float] = {}
 
 
 def start_options(command: Callable[..., T]) -> Callable[..., T]:
@@ -49,12 +51,14 @@ def start_options(command: Callable[..., T]) -> Callable[..., T]:
         priority: int,
         watch: bool,
         wait: str,
+        budget: tuple[str, ...],
         **others: Any,
     ) -> T:
         if watch and wait:
             raise click.UsageError("give --watch or --wait, not both")
         wait_s = seconds(wait) if wait else 0.0
-        start = Start(key, read_tags(tags), priority, watch, wait_s)
+        amounts = read_amounts(budget)
+        start = Start(key, read_tags(tags), priority, watch, wait_s, amounts)
         return command(*args, start=start, **others)
 
     for option in reversed(_OPTIONS):
@@ -73,6 +77,18 @@ def started(info: RunInfo) -> dict[str, Any]:
         "priority": info.priority,
         "tags": info.tags,
     }
+
+
+def read_amounts(pairs: tuple[str, ...]) -> dict[str, float]:
+    """A budget of `unit=amount`; which units there are is the server's to say."""
+    found: dict[str, float] = {}
+    for pair in pairs:
+        unit, _, amount = pair.partition("=")
+        try:
+            found[unit] = float(amount)
+        except ValueError:
+            raise click.UsageError(f"--budget {pair}: write it as tokens=5000") from None
+    return found
 
 
 def follow(client: Client, info: RunInfo, start: Start, *, as_json: bool) -> None:

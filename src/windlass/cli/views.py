@@ -212,8 +212,25 @@ LIMIT_FIELDS = (
     "paused_until",
     "next_at",
     "rule",
+    "unit",
+    "budget",
+    "spent",
+    "reserved",
+    "breaker",
+    "failures",
 )
-RULE_FIELDS = ("pattern", "max", "rate", "per_s", "burst", "changed_at", "changed_by")
+RULE_FIELDS = (
+    "pattern",
+    "max",
+    "rate",
+    "per_s",
+    "burst",
+    "budget",
+    "trip_after",
+    "reset_s",
+    "changed_at",
+    "changed_by",
+)
 
 
 def limit_columns() -> list[Column]:
@@ -222,7 +239,9 @@ def limit_columns() -> list[Column]:
         Column("IN USE", lambda use: str(use.in_use)),
         Column("MAX", lambda use: "" if use.max is None else str(use.max)),
         Column("RATE", rate_text),
+        Column("SPENT", spent_text, rank=1),
         Column("WAITING", lambda use: str(use.waiting)),
+        Column("BREAKER", lambda use: use.breaker, rank=1),
         Column("RULE", lambda use: use.rule, rank=1),
     ]
 
@@ -232,6 +251,7 @@ def rule_columns() -> list[Column]:
         Column("KEYS", lambda rule: rule.pattern),
         Column("MAX", lambda rule: "" if rule.max is None else str(rule.max)),
         Column("RATE", rate_text),
+        Column("BUDGET", lambda rule: "" if rule.budget is None else f"{rule.budget:g}", rank=1),
         Column("CHANGED", at("changed_at"), rank=1),
         Column("BY", lambda rule: rule.changed_by, rank=2),
     ]
@@ -239,6 +259,12 @@ def rule_columns() -> list[Column]:
 
 def rate_text(item: LimitInfo | LimitRuleInfo) -> str:
     return f"{item.rate} in {item.per_s:g} s" if item.rate else ""
+
+
+def spent_text(item: LimitInfo) -> str:
+    if not item.unit:
+        return ""
+    return f"{item.spent:g}" if item.budget is None else f"{item.spent:g} of {item.budget:g}"
 
 
 def user_columns() -> list[Column]:

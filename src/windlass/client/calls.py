@@ -121,6 +121,7 @@ def start(
     version: int | None = None,
     tags: Mapping[str, str] | None = None,
     priority: int = 0,
+    budget: Mapping[str, Any] | None = None,
 ) -> Call[RunInfo]:
     """Start a run; the same `key` again finds the run it started before."""
     body: dict[str, Any] = {"flow": flow, "params": {} if params is None else params}
@@ -130,6 +131,8 @@ def start(
         body["tags"] = dict(tags)
     if priority:
         body["priority"] = priority
+    if budget:
+        body["budget"] = dict(budget)
     headers = {"Idempotency-Key": key} if key else {}
     return Call("POST", f"{API}/runs", RunInfo, body=encode(body), headers=headers)
 
@@ -345,9 +348,13 @@ def set_limit(
     rate: int | None = None,
     per_s: float = 1.0,
     burst: int | None = None,
+    budget: float | None = None,
+    trip_after: int | None = None,
+    reset_s: float = 30.0,
 ) -> Call[LimitRuleInfo]:
     """Say what a key allows, or all that begin so (`bank:*`), whatever definitions say."""
     body = {"pattern": pattern, "max": max, "rate": rate, "perS": per_s, "burst": burst}
+    body |= {"budget": budget, "tripAfter": trip_after, "resetS": reset_s}
     return Call("PUT", f"{API}/limit-rules", LimitRuleInfo, body=encode(body))
 
 

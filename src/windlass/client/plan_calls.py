@@ -17,6 +17,7 @@ def start_plan(
     key: str = "",
     tags: Mapping[str, str] | None = None,
     priority: int = 0,
+    budget: Mapping[str, object] | None = None,
 ) -> Call[RunInfo]:
     """Start a run for a goal: with a plan to begin with, or by asking its planner for one."""
     given = {
@@ -26,6 +27,7 @@ def start_plan(
         "workerProfile": worker or None,
         "tags": dict(tags) if tags else None,
         "priority": priority or None,
+        "budget": budget or None,
     }
     body: dict[str, object] = {"dialect": "plan", "goal": goal}
     body |= {name: value for name, value in given.items() if value is not None}

@@ -24,6 +24,7 @@ def start(
     version: int | None = None,
     tags: Mapping[str, str] | None = None,
     priority: int = 0,
+    budget: Mapping[str, Any] | None = None,
 ) -> Script[RunInfo]:
     """Start a run of a published flow, or publish a Flow and start it.
 
@@ -34,7 +35,7 @@ def start(
     if not isinstance(flow, str) and version is None:
         version = (yield calls.publish(flow)).version
     run: RunInfo = yield calls.start(
-        name, params, key=key, version=version, tags=tags, priority=priority
+        name, params, key=key, version=version, tags=tags, priority=priority, budget=budget
     )
     return run
 

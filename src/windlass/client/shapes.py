@@ -286,6 +286,12 @@ class LimitInfo(Shape, frozen=True, kw_only=True):
     paused_until: int | None = None
     next_at: int | None = None
     rule: str = ""
+    unit: str = ""
+    budget: float | None = None
+    spent: float = 0
+    reserved: float = 0
+    breaker: str = ""
+    failures: int = 0
 
 
 class LimitRuleInfo(Shape, frozen=True, kw_only=True):
@@ -298,6 +304,9 @@ class LimitRuleInfo(Shape, frozen=True, kw_only=True):
     burst: int = 1
     changed_at: int | None = None
     changed_by: str = ""
+    budget: float | None = None
+    trip_after: int | None = None
+    reset_s: float = 0
 
 
 class DeadLetterInfo(Shape, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from windlass.engine.demand import Demand
 from windlass.engine.engine import Engine
 from windlass.kernel.events import AttemptFailed, AttemptStarted, AttemptSucceeded
 from windlass.model.assignment import Assignment
+from windlass.model.budgets import read_usage
 from windlass.model.errors import BadRequest, StaleLease
 from windlass.model.rows import Failure, Json, Row
 from windlass.model.tenants import ALL
@@ -100,16 +101,18 @@ class Attempts:
         *,
         skipped: bool = False,
         metadata: dict[str, Any] | None = None,
+        usage: Mapping[str, Any] | None = None,
         along: Sequence[Row] = (),
     ) -> str:
         """Hand in a result, with rows that belong to it. One that cannot be read or kept fails the
         attempt for good, and is then refused: the next time it would be no different."""
         try:
             text = await off_loop(lambda: readable(output, "the result"), length_of(output))
-            event = AttemptSucceeded(attempt_id, text, bounded(log), skipped, metadata)
+            used = read_usage(usage) if usage else None
+            event = AttemptSucceeded(attempt_id, text, bounded(log), skipped, metadata, used)
             answer: str = await self._engine.submit(event, *along)
         except BadRequest as error:
-            await self.failed(attempt_id, Failure("fatal", str(error)), log)
+            await self.failed(attempt_id, Failure("fatal", str(error)), log, usage=usage)
             raise
         return answer
 
@@ -119,12 +122,15 @@ class Attempts:
         failure: Failure,
         log: str | None = None,
         *,
+        usage: Mapping[str, Any] | None = None,
         along: Sequence[Row] = (),
     ) -> str:
         message = storable(failure.message[:_MESSAGE_CHARS_MAX])
         if message != failure.message:
             failure = msgspec.structs.replace(failure, message=message)
-        event = AttemptFailed(attempt_id, failure, bounded(log))
+        event = AttemptFailed(
+            attempt_id, failure, bounded(log), read_usage(usage) if usage else None
+        )
         answer: str = await self._engine.submit(event, *along)
         return answer
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from windlass.engine.engine import Engine
 from windlass.engine.jobs import Outdated
+from windlass.model.budgets import SCALES, budget_key
 from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
 from windlass.model.errors import Conflict
+from windlass.model.limits import LimitUse, limit_id
 from windlass.model.patches import GraphPatch
 from windlass.model.rows import (
     Artifact,
@@ -56,6 +58,7 @@ async def delete_run(engine: Engine, run: Run, *along: Row) -> None:
     try:
         for table, order in OF_A_RUN:
             await _delete_all(engine, run, table, order)
+        await _delete_budgets(engine, run)
         keys = [own_name(run.tenant, run.request_id)] if run.request_id else []
         removed: dict[type[Row], set[Any]] = {Run: {run.id}, Idempotency: set(keys)}
         await engine.write(*along, removed=removed, stands=(run,))
@@ -72,3 +75,13 @@ async def _delete_all(engine: Engine, run: Run, table: type[Row], order: str) ->
         if not rows:
             return
         await engine.write(removed={table: {row.pk for row in rows}}, stands=(run,))
+
+
+async def _delete_budgets(engine: Engine, run: Run) -> None:
+    """What was spent by the run and its tasks, whose ids begin with the run's."""
+    for unit in SCALES:
+        first = limit_id(run.tenant, budget_key(unit, run.id))
+        where = [Cond("id", ">=", first), Cond("id", "<", first + "\x7f")]
+        rows = await engine.store.page(LimitUse, where, limit=_ROWS_MAX)
+        if rows:
+            await engine.write(removed={LimitUse: {row.id for row in rows}}, stands=(run,))

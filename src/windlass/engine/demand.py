@@ -76,8 +76,8 @@ class Demand:
         given = sum(1 for assignment in self.given if assignment.service == service)
         return min(self.free, self.caps[service] - given)
 
-    def claim(self, task: Task, limits: Json = "") -> Claim:
-        return Claim(task.id, self.worker_id, self.url, self.holder, self.lease_ms, limits)
+    def claim(self, task: Task, limits: Json = "", left: Json = "") -> Claim:
+        return Claim(task.id, self.worker_id, self.url, self.holder, self.lease_ms, limits, left)
 
 
 class Matches(msgspec.Struct):

@@ -28,7 +28,7 @@ from windlass.kernel.bounds import Limits
 from windlass.kernel.events import RunEvent
 from windlass.model.errors import Unavailable
 from windlass.model.ids import uuid7
-from windlass.model.limits import LimitRule, LimitUse
+from windlass.model.limits import RETRY_KEY, Limit, LimitRule, LimitUse, usual_burst
 from windlass.model.rows import Row
 from windlass.model.tenants import ALL, DEFAULT
 from windlass.ports.store import Cond, Store
@@ -64,6 +64,10 @@ class Settings(msgspec.Struct, frozen=True):
     """How long what workers said is in a package is kept at least; while one has it, always."""
     push_slots: int = 16
     """How many attempts a push worker gets at once if it did not say."""
+    retries_per_minute: int = 0
+    """How many retries of a tenant may begin in a minute; 0 is no bound."""
+    retries_at_once: int = 0
+    """How many of them may be out at the same time."""
     limits: Limits = Limits()
 
 
@@ -88,6 +92,7 @@ class Engine:
         self.handlers = Handlers()
         self.graphs = Graphs(store, on_load=self.handlers.learn_graph)
         self.advance = Advance(store, self.graphs, self.settings.limits)
+        self.advance.limiting.rules.retries = retry_limit(self.settings)
         self.recent: dict[tuple[str, str], tuple[int, Any]] = {}
         """Requests checked a moment ago, by tenant and digest, with when to check again. Whoever
         changes what was checked against clears it, for all."""
@@ -179,3 +184,11 @@ class Engine:
                 continue
             return new
         raise Unavailable(f"{table.TABLE} {key} changes too often")
+
+
+def retry_limit(settings: Settings) -> Limit | None:
+    """What the settings say of every tenant's retries."""
+    rate, most = settings.retries_per_minute, settings.retries_at_once
+    if not (rate or most):
+        return None
+    return Limit(RETRY_KEY, most or None, rate, 60_000, usual_burst(rate))

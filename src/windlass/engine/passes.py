@@ -211,9 +211,10 @@ class Pass:
         if decision.made or decision.changed or decision.removed:
             self.batch.add(decision, view)
             view.apply(decision)
-            if decision.settled or decision.pushed_back:
+            if decision.settled or decision.pushed_back or decision.raised:
                 self.ended.settled += decision.settled
                 self.ended.pushed_back += decision.pushed_back
+                self.ended.raised += decision.raised
             if job.along:
                 self.batch.add(Decision(rows_of(*job.along)), None)
             if isinstance(job, Job) and isinstance(job.event, LeaseExpired):
@@ -285,6 +286,10 @@ class Pass:
         if wants:
             found = await self.session.queued(wants)
             demands.looked(wants, found)
+            # What this pass has moved is no longer where it was read. If it can be claimed, it is
+            # among what is ready.
+            moved = self.batch.writes.changed.get(Task, {})
+            found = [task for task in found if task.id not in moved]
         gate = await self._gate(found, ready)
         if gate is not None:
             found = in_turn(found, await self._wake(gate))
@@ -305,8 +310,8 @@ class Pass:
         matches = self.shared.demands.match(tasks, gate)
         jobs: list[ClaimJob] = []
         for demand, task in matches.pairs:
-            limits = "" if gate is None else gate.held(task)
-            job = ClaimJob(demand.claim(task, limits), demand)
+            held = ("", "") if gate is None else (gate.held(task), gate.left(task))
+            job = ClaimJob(demand.claim(task, *held), demand)
             if stored:
                 self._give(task)
             jobs.append(job)
@@ -352,10 +357,13 @@ class Pass:
         limiting, demands = self.shared.limiting, self.shared.demands
         if limiting.due:
             self.due = limiting.take_due()
-        every = limiting.rules.implied
-        limited = [task for task in found if task.limits or every]
+        every, retries = limiting.rules.implied, limiting.rules.on_retries
+        limited = [task for task in found if task.limits or every or (retries and task.failures)]
         limited += [
-            task for task in ready if (task.limits or every) and demands.serves(task.queue or "")
+            task
+            for task in ready
+            if (task.limits or every or (retries and task.failures))
+            and demands.serves(task.queue or "")
         ]
         if not (limited or self.ended or self.due):
             return None
@@ -375,17 +383,26 @@ class Pass:
             queued = self.shared.workspace.view(job.run_id).get(Task, before.id)
             if job.outcome is True and queued is not None:
                 woken.append(queued)
+            else:
+                gate.gone(before.parked or "")
+            if before.wait_key and before.parked:
+                gate.asked(before.parked, False)
         return woken
 
     async def _park(self, gate: Gate, blocked: Sequence[tuple[Task, str]]) -> None:
         jobs: list[Job] = []
         for task, limit in blocked:
             self._give_newer(task)
-            jobs.append(Job(ParkTask(task.id, limit)))
+            question = gate.question(limit)
+            if question is not None:
+                gate.asked(limit, True)
+            jobs.append(Job(ParkTask(task.id, limit, question)))
         await self.decide_all(jobs)
         for job, (_, limit) in zip(jobs, blocked, strict=True):
             if job.outcome is True:
                 gate.parked(limit)
+            elif cast(ParkTask, job.event).question is not None:
+                gate.asked(limit, False)
 
     def _save_limits(self, gate: Gate) -> None:
         rows = gate.changed()

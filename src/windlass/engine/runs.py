@@ -23,6 +23,7 @@ from windlass.kernel.events import (
 )
 from windlass.kernel.redo import descendants_of, find_task
 from windlass.kernel.reopen import is_undone, redone_from, reopened
+from windlass.model.budgets import NO_BUDGET, read_budget
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.patches import Patch
 from windlass.model.rows import Idempotency, Json, Row, Run, Task, Variable
@@ -47,6 +48,7 @@ async def start_run(
     key: str = "",
     tags: Json = "{}",
     priority: int = 0,
+    budget: object = None,
     request: str = "",
     noted: Callable[[Run], Row] | None = None,
 ) -> Started:
@@ -74,6 +76,7 @@ async def start_run(
         updated_at=now,
         tenant=engine.home,
         dialect=target.dialect,
+        budget=checked_budget(budget),
     )
     row = None
     if len(key) > keys.KEY_MAX or "\0" in key:
@@ -81,7 +84,7 @@ async def start_run(
             f"an idempotency key has at most {keys.KEY_MAX} characters, none of them NUL"
         )
     if key:
-        asked = request or f"{target.version_id}\n{params}\n{tags}"
+        asked = request or f"{target.version_id}\n{params}\n{tags}{run.budget}"
         digest = sha256(asked.encode()).hexdigest()
         kept = own_name(run.tenant, key)
         row = Idempotency(key=kept, run_id=run.id, request_hash=digest, created_at=now)
@@ -100,6 +103,14 @@ async def start_run(
             raise
         return Started(earlier, created=False)
     return Started(run, created=True)
+
+
+def checked_budget(given: object) -> Json:
+    """What a run may use up, as it is kept; empty if nothing was said."""
+    read = read_budget(given) if given is not None else NO_BUDGET
+    if isinstance(read, str):
+        raise BadRequest(f"budget: {read}")
+    return read.json()
 
 
 async def find_by_key(engine: Engine, row: Idempotency) -> Run | None:

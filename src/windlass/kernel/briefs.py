@@ -62,7 +62,7 @@ def plan_brief(turn: Turn, task: Task, settings: PlanSettings, wanted: dict[str,
         "feedback": told_before(turn, task),
         "env": None,
         "blackboard": [],
-        "budget": {},
+        "budget": parse(turn.left or "{}"),
         "reason": wanted.get("reason", "start"),
         "source_task_id": wanted.get("source_task_id", ""),
         "hint": wanted.get("hint", ""),
@@ -147,7 +147,7 @@ def common(turn: Turn, task: Task, node: Node, role: Role) -> dict[str, Any]:
         "feedback": told_before(turn, task),
         "env": None,
         "blackboard": [],
-        "budget": {},
+        "budget": parse(turn.left or "{}"),
     }
 
 

@@ -12,6 +12,7 @@ import msgspec
 from windlass.kernel import (
     asking,
     barriers,
+    budgets,
     calls,
     cancel,
     grow,
@@ -171,6 +172,7 @@ def _claim(turn: Turn, event: Claim) -> Decision:
     task = turn.get(Task, event.task_id)
     if task is None or not task.claimable:
         return NOTHING
+    turn.left = event.left
     assignment = claim_task(turn, task, event)
     return _finish(turn, "attempt.claimed", task.id, assignment)
 
@@ -179,7 +181,7 @@ def _park(turn: Turn, event: ParkTask) -> Decision:
     task = turn.get(Task, event.task_id)
     if task is None or task.state is not TaskState.QUEUED:
         return NOTHING
-    limiting.park(turn, task, event.limit)
+    limiting.park(turn, task, event.limit, event.question)
     return _finish(turn, "task.parked", task.id, True, limit=event.limit)
 
 
@@ -226,6 +228,7 @@ def _succeeded(turn: Turn, event: AttemptSucceeded) -> Decision:
         if refused or attempt.state is AttemptState.SUCCEEDED:
             return Decision(answer="duplicate")
     task, attempt = _reported(turn, event.attempt_id, event.output)
+    turn.usage = (attempt.id, event.usage) if event.usage else None
     if attempt.role is Role.VERIFY:
         judged = verifying.judge(turn, task, attempt, event.output, event.log)
         return _finish(turn, f"verdict.{'given' if judged else 'failed'}", task.id, "accepted")
@@ -256,6 +259,7 @@ def _failed(turn: Turn, event: AttemptFailed) -> Decision:
         task, attempt = _live(turn, event.attempt_id)
     else:
         task, attempt = _reported(turn, event.attempt_id)
+    turn.usage = (attempt.id, event.usage) if event.usage else None
     outcomes.ended_without_result(turn, task, attempt, event.failure, event.log)
     return _finish(turn, "attempt.failed", task.id, "accepted")
 
@@ -351,6 +355,7 @@ def _answer(turn: Turn, event: CheckpointAnswered) -> Decision:
             asking.VERDICT: verifying.answered,
             asking.FAILURE: work.answered_failure,
             asking.QUESTION: work.answered,
+            budgets.KIND: budgets.answered,
         }[checkpoint.kind]
         answered(turn, task, checkpoint, event.answer, event.by, event.note)
     else:

@@ -26,6 +26,19 @@ class Claim(msgspec.Struct, frozen=True):
     lease_ms: int
     limits: Json = ""
     """Ids of the limits of which a place is reserved for the attempt."""
+    left: Json = ""
+    """What is left of the budgets it is under, by unit."""
+
+
+class BudgetQuestion(msgspec.Struct, frozen=True):
+    """A budget that is spent, which somebody may raise."""
+
+    key: str
+    budget: int
+    """As it was given."""
+    total: int
+    """With what was added since."""
+    spent: int
 
 
 class ParkTask(msgspec.Struct, frozen=True):
@@ -33,6 +46,8 @@ class ParkTask(msgspec.Struct, frozen=True):
 
     task_id: str
     limit: str
+    question: BudgetQuestion | None = None
+    """What to ask a person meanwhile."""
 
 
 class WakeTask(msgspec.Struct, frozen=True):
@@ -55,6 +70,8 @@ class AttemptSucceeded(msgspec.Struct, frozen=True):
     """There was nothing to do: the task ends skipped, and its edges do not fire."""
     metadata: dict[str, Any] | None = None
     """What the worker says of its result; kept with the attempt."""
+    usage: dict[str, int] | None = None
+    """What it has used, by unit."""
 
 
 class AttemptFailed(msgspec.Struct, frozen=True):
@@ -63,6 +80,7 @@ class AttemptFailed(msgspec.Struct, frozen=True):
     attempt_id: str
     failure: Failure
     log: str | None = None
+    usage: dict[str, int] | None = None
 
 
 class NextRequested(msgspec.Struct, frozen=True):

@@ -8,9 +8,11 @@ claimed once more in the worker's name, in the commit that takes the outcome.
 
 from msgspec.structs import replace
 
+from windlass.kernel.budgets import is_asking
 from windlass.kernel.claims import claim_task
 from windlass.kernel.events import Claim
 from windlass.kernel.nodes import call
+from windlass.kernel.scopes import drop_holds
 from windlass.kernel.turn import Turn
 from windlass.model.ids import attempt_id
 from windlass.model.rows import Attempt, Json, Task
@@ -30,6 +32,11 @@ def claim_again(
     # A task that was reopened since starts afresh, and avoids nobody.
     if task.attempts != attempt.number or task.avoid != attempt.worker_id:
         return None
+    if is_asking(task):
+        # The question is about more than this task; somebody else asks it.
+        drop_holds(turn, task)
+        turn.move(turn.task(task.id), TaskState.QUEUED, wait_key=None)
+        task = turn.task(task.id)
     if task.wait_key is not None:
         return None  # A person is asked about it now, and it waits for what they say.
     if task.state is TaskState.WAITING:

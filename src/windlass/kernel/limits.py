@@ -6,12 +6,15 @@ anything, whoever hands the task out or takes it back. Whether there is room is 
 
 from functools import lru_cache
 
+from windlass.kernel.budgets import ask_to_raise, budgets_of, is_asking
+from windlass.kernel.events import BudgetQuestion
+from windlass.kernel.scopes import close_checkpoint
 from windlass.kernel.turn import Turn
 from windlass.kernel.values import Reader
 from windlass.model.graph import LimitSpec, Node, Ref
-from windlass.model.limits import KEY_CHARS_MAX, Limit, write_limits
+from windlass.model.limits import FORBIDDEN, KEY_CHARS_MAX, Limit, read_limits, write_limits
 from windlass.model.rows import Json, Task
-from windlass.model.states import TaskState
+from windlass.model.states import CheckpointState, TaskState
 
 
 class NoLimitKey(Exception):
@@ -20,14 +23,21 @@ class NoLimitKey(Exception):
 
 def limits_of(turn: Turn, task: Task, node: Node) -> Json:
     """What a task's attempts are under; `NoLimitKey` if a key has no value."""
+    budgets = budgets_of(turn, task, node) if turn.budget or node.budget else ()
     known = constant(node.limits)
     if known is not None:
-        return known
+        return write_limits([*read_limits(known), *budgets]) if budgets else known
     reader = Reader(turn, task.scope, node.path, task.input)
-    return write_limits(
+    keys = (
         Limit(key_of(reader, spec), spec.max, spec.rate, spec.per_ms, spec.burst)
         for spec in node.limits
     )
+    return write_limits([*keys, *budgets])
+
+
+def is_limited(turn: Turn, node: Node) -> bool:
+    """Whether tasks of a node are under any limits."""
+    return bool(node.limits or node.budget or turn.budget)
 
 
 @lru_cache(maxsize=4096)
@@ -45,10 +55,10 @@ def key_of(reader: Reader, spec: LimitSpec) -> str:
     key = "".join(
         part if isinstance(part, str) else text_of(reader, part, spec) for part in spec.key
     )
-    if len(key) > KEY_CHARS_MAX or "\0" in key:
+    if len(key) > KEY_CHARS_MAX or not FORBIDDEN.isdisjoint(key):
         raise NoLimitKey(
             f'limit "{spec.text}": a key of {len(key)} characters; it may have {KEY_CHARS_MAX},'
-            " and no NUL"
+            " and no NUL or tab"
         )
     return key
 
@@ -68,10 +78,14 @@ def text_of(reader: Reader, ref: Ref, spec: LimitSpec) -> str:
             )
 
 
-def park(turn: Turn, task: Task, limit: str) -> None:
+def park(turn: Turn, task: Task, limit: str, question: BudgetQuestion | None = None) -> None:
     """Wait outside the queue. The task keeps its age, and with it its place in the line."""
-    turn.move(task, TaskState.WAITING, parked=limit)
+    task = turn.move(task, TaskState.WAITING, parked=limit)
+    if question is not None:
+        ask_to_raise(turn, task, question)
 
 
 def wake(turn: Turn, task: Task) -> None:
-    turn.move(task, TaskState.QUEUED)
+    if is_asking(task):
+        close_checkpoint(turn, task, CheckpointState.CANCELLED)
+    turn.move(task, TaskState.QUEUED, wait_key=None)

@@ -42,7 +42,8 @@ def extended(graph: Graph, patch: Patch) -> Graph:
     for edge in patch.edges:
         edges[edge.source] = (*edges.get(edge.source, ()), edge)
     _count(touched, joins, edges, starts)
-    return Graph(starts, nodes, edges, joins, graph.fails_run, graph.params)
+    kept = (graph.fails_run, graph.params, graph.budget)
+    return Graph(starts, nodes, edges, joins, *kept)
 
 
 def _count(

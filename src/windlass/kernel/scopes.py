@@ -43,6 +43,8 @@ def drop_holds(turn: Turn, task: Task) -> None:
         turn.drop_timer(task.id, "unpin")
     if task.kind == Kind.APPROVAL or (task.kind == Kind.CALL and task.wait_key):
         close_checkpoint(turn, task, CheckpointState.CANCELLED)
+        if task.parked:
+            turn.raised.append((task.parked, 0))
     if task.kind == Kind.PLAN:
         turn.move(task, task.state, queue=None)
     elif task.state is TaskState.VERIFYING:

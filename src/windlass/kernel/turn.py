@@ -18,6 +18,7 @@ from windlass.model.dead_letters import DeadLetter, is_given_up, letter_of_task
 from windlass.model.errors import TooMuchWork
 from windlass.model.graph import Graph, Kind, Node
 from windlass.model.ids import scope_of
+from windlass.model.notes import with_usage
 from windlass.model.rows import (
     Attempt,
     BranchResult,
@@ -80,6 +81,8 @@ class Decision(msgspec.Struct):
     """Attempts that have ended and held limits."""
     pushed_back: list[tuple[Attempt, int]] = []
     """Attempts whose service wants to be left alone, and for how many milliseconds."""
+    raised: list[tuple[str, int]] = []
+    """Budgets nobody is asked about any more, and by how much each was raised."""
 
 
 class Turn:
@@ -109,6 +112,12 @@ class Turn:
         self._changes: list[dict[str, Any]] = []
         self.settled: list[Attempt] = []
         self.pushed_back: list[tuple[Attempt, int]] = []
+        self.raised: list[tuple[str, int]] = []
+        self.left: Json = ""
+        """What whoever claims a task is told of the budgets it is under."""
+        self.usage: tuple[str, dict[str, int]] | None = None
+        """What an attempt that is about to end says it has used."""
+        self.budget: Json = run.budget or graph.budget
 
     def spend(self, steps: int) -> None:
         """Count what this decision costs; past its bound the run, not the engine, gives up."""
@@ -341,6 +350,8 @@ class Turn:
         check_attempt(attempt.state, new.state)
         if new.state not in ATTEMPT_LIVE and attempt.state in ATTEMPT_LIVE:
             new = replace(new, finished_at=self.now)
+            if self.usage is not None and self.usage[0] == new.id:
+                new = replace(new, notes=with_usage(new.notes, self.usage[1]))
             if attempt.limits:
                 self.settled.append(new)
         self.change(new)
@@ -425,7 +436,8 @@ class Turn:
         self._run["updated_at"] = self.now
         self.change(self.run)
         rows = (self._made, self._changed, self._removed)
-        return Decision(*rows, answer, settled=self.settled, pushed_back=self.pushed_back)
+        limits = (self.settled, self.pushed_back, self.raised)
+        return Decision(*rows, answer, None, *limits)
 
 
 def container_of(turn: Turn, task: Task) -> Task | None:

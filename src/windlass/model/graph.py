@@ -289,6 +289,8 @@ class Node(msgspec.Struct, frozen=True):
     """Of a task of a plan."""
     limits: tuple[LimitSpec, ...] = ()
     """What attempts of this node must not go beyond, by key."""
+    budget: str = ""
+    """What each task of it may use up: `Budget`; empty is no bound."""
 
     @property
     def key(self) -> str:
@@ -322,6 +324,8 @@ class Graph(msgspec.Struct, frozen=True):
     """A failed node without an `error` edge ends the run even if it has a default edge."""
     params: str = ""
     """The JSON Schema of a run's parameters; empty if they are not declared."""
+    budget: str = ""
+    """What a run may use up, if nobody says otherwise when it starts: `Budget`."""
 
     def branch(self, container: Node, index: int) -> Node:
         """The node that branch `index` of a fan-out visits."""

@@ -5,7 +5,7 @@ just now. Something is reserved when an attempt is handed out and settled in the
 that attempt, so what is in use is always the number of live attempts that hold the key.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -13,6 +13,9 @@ from windlass.model.rows import Json, Row
 
 KEY_CHARS_MAX = 200
 """Keys are part of index entries, and of names that people read."""
+_AMOUNT = "\t"
+"""Stands between a key and an amount, and so in no key."""
+FORBIDDEN = frozenset(("\0", _AMOUNT))
 PAUSE_MS_MAX = 3_600_000
 """For how long a service may ask everybody to stay away, at once."""
 
@@ -28,6 +31,14 @@ class Limit(msgspec.Struct, frozen=True, array_like=True):
     per_ms: int = 1000
     burst: int = 1
     """How many may begin at once after a pause: any `per_ms` sees at most `rate + burst`."""
+    budget: int | None = None
+    """What attempts may use up of a unit, all in all; see `budgets`."""
+    estimate: int = 0
+    """What one attempt is expected to use; 0 where nobody knows."""
+    trip_after: int = 0
+    """Failures in a row that open its breaker; 0 is no breaker."""
+    reset_ms: int = 0
+    """For how long it stays open before one attempt is tried."""
 
 
 class LimitUse(Row, frozen=True, kw_only=True):
@@ -58,6 +69,24 @@ class LimitUse(Row, frozen=True, kw_only=True):
     wake_at: int | None = None
     """When to look again for whoever waits; None while only a release can help."""
     used_at: int = 0
+    budget: int | None = None
+    """Of a budget: what may be used up, as it was when it was last asked for."""
+    raised: int = 0
+    """What people have added since."""
+    spent: int = 0
+    reserved: int = 0
+    """What live attempts are expected to use."""
+    largest: int = 0
+    """The most that one attempt has used."""
+    asked: int = 0
+    """Whether somebody has been asked to raise it."""
+    trip_after: int = 0
+    reset_ms: int = 0
+    """Its breaker, as it was when it was last asked for."""
+    failures: int = 0
+    """In a row, while the breaker counts them."""
+    tripped: int = 0
+    """Whether the breaker is open until `paused_until`, and half-open from then on."""
 
 
 class LimitRule(Row, frozen=True, kw_only=True):
@@ -77,6 +106,11 @@ class LimitRule(Row, frozen=True, kw_only=True):
     burst: int = 1
     changed_at: int = 0
     changed_by: str = ""
+    budget: int | None = None
+    """What may be used up of a budget's key, whatever a run was given."""
+    trip_after: int | None = None
+    """0 takes the breaker of a more general rule away."""
+    reset_ms: int = 0
 
     def covers(self, key: str) -> bool:
         if self.pattern.endswith("*"):
@@ -100,6 +134,8 @@ def service_key(service: str) -> str:
     return f"service:{service}"
 
 
+RETRY_KEY = "retries"
+"""The key all retries of a tenant share: attempts of tasks that have failed before."""
 TENANT_KEY = "tenant"
 """The key all attempts of a tenant share, where a rule is about them."""
 
@@ -114,10 +150,16 @@ def read_limits(text: Json) -> list[Limit]:
     return msgspec.json.decode(text, type=list[Limit]) if text else []
 
 
-def write_held(ids: Sequence[str]) -> Json:
-    """What an attempt holds; empty if it holds nothing."""
-    return msgspec.json.encode(ids).decode() if ids else ""
+def write_held(held: Mapping[str, int | None]) -> Json:
+    """What an attempt holds: a place of each key, and of budgets an amount."""
+    if not held:
+        return ""
+    entries = [key if amount is None else f"{key}{_AMOUNT}{amount}" for key, amount in held.items()]
+    return msgspec.json.encode(entries).decode()
 
 
-def read_held(text: Json) -> list[str]:
-    return msgspec.json.decode(text, type=list[str]) if text else []
+def read_held(text: Json) -> dict[str, int]:
+    """The keys an attempt holds a place of, with the amount where one is a budget's, else 0."""
+    entries = msgspec.json.decode(text, type=list[str]) if text else []
+    parts = [entry.partition(_AMOUNT) for entry in entries]
+    return {key: int(amount or 0) for key, _, amount in parts}

@@ -14,10 +14,18 @@ class AttemptNotes(msgspec.Struct, frozen=True, omit_defaults=True):
     """Why a result that was taken is not quite what its package promises."""
     metadata: dict[str, Any] | None = None
     """What the worker said of the result."""
+    usage: dict[str, int] = {}
+    """What it says it has used, by unit: see `budgets`."""
 
     def json(self) -> Json | None:
-        return msgspec.json.encode(self).decode() if self.warnings or self.metadata else None
+        said = self.warnings or self.metadata or self.usage
+        return msgspec.json.encode(self).decode() if said else None
 
 
 def read_notes(notes: Json | None) -> AttemptNotes:
     return AttemptNotes() if notes is None else msgspec.json.decode(notes, type=AttemptNotes)
+
+
+def with_usage(notes: Json | None, usage: dict[str, int]) -> Json | None:
+    """The same notes, and what was used."""
+    return msgspec.structs.replace(read_notes(notes), usage=usage).json()

@@ -78,6 +78,7 @@ class Run(Row, frozen=True, kw_only=True):
             "created_at",
             "tenant",
             "dialect",
+            "budget",
         }
     )
     HEAVY: ClassVar[Mapping[str, str]] = {"params": "'{}'"}
@@ -115,6 +116,8 @@ class Run(Row, frozen=True, kw_only=True):
     """In what its version is written."""
     barriers: int = 0
     """Open questions that hold back all of it."""
+    budget: Json = ""
+    """What it may use up, as it was started: `Budget`; empty for what its definition says."""
 
 
 class Task(Row, frozen=True, kw_only=True):

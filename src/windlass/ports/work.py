@@ -54,9 +54,23 @@ class Work(Protocol):
         worker says it carries, `caps` bounds the tasks of single services below `slots`."""
         ...
 
-    async def succeeded(self, attempt_id: str, output: Json, log: str | None = None) -> str: ...
+    async def succeeded(
+        self,
+        attempt_id: str,
+        output: Json,
+        log: str | None = None,
+        *,
+        usage: Mapping[str, float] | None = None,
+    ) -> str: ...
 
-    async def failed(self, attempt_id: str, failure: Failure, log: str | None = None) -> str: ...
+    async def failed(
+        self,
+        attempt_id: str,
+        failure: Failure,
+        log: str | None = None,
+        *,
+        usage: Mapping[str, float] | None = None,
+    ) -> str: ...
 
     async def token(self, attempt_id: str) -> str:
         """What proves that an attempt was leased to whoever shows it."""

@@ -121,6 +121,9 @@ class StartBody(Wire, frozen=True, kw_only=True):
     output_schema: dict[str, Any] | None = None
     on_failure: str | None = None
     limits: dict[str, Any] | None = None
+    budget: dict[str, Any] | None = None
+    """What it may use up: `tokens`, `money`, `attempts`, `seconds`; `estimate` of the same is what
+    one attempt is expected to use."""
 
 
 class StartedView(Wire, frozen=True, kw_only=True):
@@ -156,6 +159,8 @@ class RunView(Wire, frozen=True, kw_only=True):
     """How often its graph was changed while it ran."""
     tags: Raw
     priority: int
+    budget: dict[str, Any]
+    """What it was given to use up; what is left is under `/limits`."""
     request_id: str
     created_at: int
     started_at: int | None
@@ -213,6 +218,8 @@ class AttemptView(Wire, frozen=True, kw_only=True):
     """`work`, `plan`, or `verify`: a verdict on another attempt's result."""
     output: Raw | None
     """A claim that is judged, a verdict, or a result that did not count; else the task has it."""
+    usage: dict[str, float]
+    """What its worker says it has used up, by unit."""
     external_ref: str
     """What the work is called where it is done, such as a pod's uid."""
 

@@ -57,6 +57,8 @@ class Result(Wire, frozen=True, kw_only=True, omit_defaults=True):
     output: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     error: Fault | msgspec.UnsetType = msgspec.UNSET
     log: str = ""
+    usage: dict[str, float] = {}
+    """What it has used up: `tokens`, `money`."""
 
 
 class Said(Wire, frozen=True, kw_only=True):

@@ -29,6 +29,17 @@ class LimitView(Wire, frozen=True, kw_only=True):
     """When somebody who waits is looked at again; null while only the end of another helps."""
     rule: str
     """The rule that says what it allows; empty where definitions do."""
+    unit: str
+    """Of a budget: what it is counted in; empty for other keys."""
+    budget: float | None
+    """What may be used up, with what people have added; null where there is no bound."""
+    spent: float
+    reserved: float
+    """What attempts that are out are expected to use."""
+    breaker: str
+    """`closed`, `open` or `half_open`; empty where there is none."""
+    failures: int
+    """In a row, as the breaker counts them."""
 
 
 class LimitRuleBody(Wire, frozen=True, kw_only=True):
@@ -43,6 +54,13 @@ class LimitRuleBody(Wire, frozen=True, kw_only=True):
     per_s: Annotated[float, Meta(ge=0.001, le=86_400)] = 1.0
     burst: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     """A hundredth of the rate, and at least 1, if left out."""
+    budget: Annotated[float, Meta(ge=0, le=1e12)] | None = None
+    """What may be used up in all, for `budget:tokens` (`money`, `attempts`, `seconds`) of the
+    tenant, or `budget:tokens:RUN` of a run."""
+    trip_after: Count | None = None
+    """Failures in a row after which nobody calls `service:NAME`; 0 is no breaker."""
+    reset_s: Annotated[float, Meta(ge=0.001, le=86_400)] = 30.0
+    """For how long; then one call is tried."""
 
 
 class LimitRuleView(Wire, frozen=True, kw_only=True):
@@ -53,3 +71,6 @@ class LimitRuleView(Wire, frozen=True, kw_only=True):
     burst: int
     changed_at: int
     changed_by: str
+    budget: float | None
+    trip_after: int | None
+    reset_s: float

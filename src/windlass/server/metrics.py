@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from windlass.engine.engine import Engine
+from windlass.model.budgets import SCALES, budget_key, shown, unit_of
 from windlass.model.dead_letters import KINDS
 from windlass.model.limits import LimitUse
 from windlass.ports.store import Cond
@@ -65,6 +66,7 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
 
+BUDGETS_MAX = 400
 KEYS_MAX = 20
 """Keys that are named in metrics: those most waited for. There may be a hundred thousand."""
 
@@ -85,4 +87,27 @@ async def limit_lines(engine: Engine) -> list[str]:
     for use in uses:
         labels = f'tenant="{use.tenant}",key="{label(use.key)}"'
         lines.append(f"windlass_limit_waiting{{{labels}}} {use.parked}")
+    lines.append("# HELP windlass_breaker_open Services whose breaker is open or half-open.")
+    lines.append("# TYPE windlass_breaker_open gauge")
+    tripped = [Cond("tripped", "=", 1)]
+    for use in await engine.store.page(LimitUse, tripped, limit=KEYS_MAX):
+        lines.append(f'windlass_breaker_open{{tenant="{use.tenant}",key="{label(use.key)}"}} 1')
+    return [*lines, *await budget_lines(engine)]
+
+
+async def budget_lines(engine: Engine) -> list[str]:
+    """What tenants have spent. Budgets of runs and tasks are too many to be named."""
+    lines = [
+        "# HELP windlass_budget Budgets of tenants: what may be used up, spent and reserved.",
+        "# TYPE windlass_budget gauge",
+    ]
+    keys = Cond("key", "in", [budget_key(unit) for unit in SCALES])
+    for use in await engine.store.page(LimitUse, [keys], limit=BUDGETS_MAX):
+        unit = unit_of(use.key)
+        amounts = {"spent": use.spent, "reserved": use.reserved}
+        if use.budget is not None:
+            amounts["budget"] = use.budget + use.raised
+        for name, amount in amounts.items():
+            labels = f'tenant="{use.tenant}",unit="{unit}",of="{name}"'
+            lines.append(f"windlass_budget{{{labels}}} {shown(unit, amount)}")
     return lines

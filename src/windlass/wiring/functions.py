@@ -48,8 +48,8 @@ def execution(service: Service) -> Execute:
         if ended.fault is not None:
             fault = ended.fault
             failure = Failure(fault.kind, fault.message, retry_after_ms=fault.retry_after_ms)
-            raise AttemptError(failure, context.log_text)
+            raise AttemptError(failure, context.log_text, context.usage)
         assert ended.output is not None
-        return Done(bytes(ended.output).decode(), context.log_text)
+        return Done(bytes(ended.output).decode(), context.log_text, context.usage)
 
     return execute

@@ -50,6 +50,10 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Whose pages may call the PocketFlow surface; `*` is everybody's."""
     no_worker_s: float = 30.0
     """After how long without a worker a call of a flow of PocketFlow's surface fails."""
+    retry_budget_per_minute: int = 0
+    """Retries of a tenant that may begin in a minute; 0 is no bound."""
+    retry_budget_concurrent: int = 0
+    """Retries of a tenant that may be out at once; 0 is no bound."""
     worker_kept_days: float = 30.0
     """How long workers that nobody has heard of, and what they said of packages, are remembered."""
     url_tokens: bool = False

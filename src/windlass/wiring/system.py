@@ -80,6 +80,8 @@ def settings_of(options: ServerOptions) -> Settings:
         lease_s=options.lease_s,
         strict_workflows=options.strict_workflows,
         no_worker_s=options.no_worker_s,
+        retries_per_minute=options.retry_budget_per_minute,
+        retries_at_once=options.retry_budget_concurrent,
         worker_kept_s=options.worker_kept_days * 86_400,
         manifest_kept_s=options.worker_kept_days * 86_400,
     )

@@ -64,6 +64,7 @@ class Context:
         """How many characters of the log the server has."""
         self._lines: list[str] = []
         self._chars = 0
+        self._usage: dict[str, float] = {}
 
     @property
     def cancelled(self) -> bool:
@@ -102,6 +103,22 @@ class Context:
                 text = text[:room] + "… (the rest is left out)"
             self._lines.append(text)
             self._chars += len(text) + 1
+
+    def report_usage(self, *, tokens: float = 0, money: float = 0) -> None:
+        """Say what the work has used up since the last time; budgets are settled by the sum, with
+        the result or the failure."""
+        if tokens < 0 or money < 0:
+            raise ValueError("nothing can be given back to a budget")
+        with self._lock:
+            for unit, more in (("tokens", tokens), ("money", money)):
+                if more:
+                    self._usage[unit] = self._usage.get(unit, 0) + more
+
+    @property
+    def usage(self) -> dict[str, float]:
+        """What was reported so far, by unit."""
+        with self._lock:
+            return dict(self._usage)
 
     @property
     def log_text(self) -> str:

@@ -38,6 +38,7 @@ class ExecAnswer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"
     kind: str = ""
     retry_after_ms: int | None = None
     log: str = ""
+    usage: dict[str, float] = {}
 
 
 class _Gone(Exception):
@@ -195,13 +196,11 @@ def _read_body(body: bytes) -> ExecBody:
 
 
 def _answer_of(outcome: Outcome, context: Context) -> ExecAnswer:
-    log_text = context.log_text
+    said = (context.log_text, context.usage)
     if outcome.fault is None:
-        return ExecAnswer(outcome.output or msgspec.Raw(b"null"), "", log=log_text)
+        return ExecAnswer(outcome.output or msgspec.Raw(b"null"), "", "", None, *said)
     fault = outcome.fault
-    return ExecAnswer(
-        msgspec.Raw(b"null"), fault.message, fault.kind, fault.retry_after_ms, log_text
-    )
+    return ExecAnswer(msgspec.Raw(b"null"), fault.message, fault.kind, fault.retry_after_ms, *said)
 
 
 async def _answer(send: Send, status: int, body: object) -> None:

@@ -133,4 +133,5 @@ def _result_of(call: Call, outcome: Outcome) -> Result:
         output=msgspec.UNSET if outcome.output is None else outcome.output,
         error=msgspec.UNSET if outcome.fault is None else outcome.fault,
         log=call.context.log_text,
+        usage=call.context.usage,
     )

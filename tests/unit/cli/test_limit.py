@@ -64,3 +64,20 @@ def test_a_tenant_is_given_weight(server: Server, invoke: Invoke) -> None:
     done = invoke("tenant", "weight", "acme", "4")
     assert done.exit_code == 0, done.output
     assert server.body() == {"weight": 4}
+
+
+def test_a_budget_is_set_and_shown(server: Server, invoke: Invoke, on_terminal: None) -> None:
+    server.answers["PUT", "/api/v1/limit-rules"] = {"pattern": "budget:tokens", "budget": 5000}
+    assert invoke("limit", "set", "budget:tokens", "--budget", "5000").exit_code == 0
+    assert server.body()["budget"] == 5000
+    spent = {**USE, "key": "budget:tokens", "unit": "tokens", "budget": 5000, "spent": 120}
+    server.answers["GET", "/api/v1/limits"] = {"items": [spent], "next": None}
+    assert "120 of 5000" in invoke("limit", "ls", "budget:").output
+
+
+def test_a_run_is_started_with_a_budget(server: Server, invoke: Invoke) -> None:
+    server.answers["POST", "/api/v1/runs"] = {"id": "run-1", "flow": "f", "state": "queued"}
+    done = invoke("run", "start", "f", "--budget", "tokens=5000", "--budget", "money=2.5")
+    assert done.exit_code == 0, done.output
+    assert server.body()["budget"] == {"tokens": 5000, "money": 2.5}
+    assert "tokens=5000" in invoke("run", "start", "f", "--budget", "tokens").output

@@ -97,7 +97,9 @@ def failures(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> list[Failure]:
     """The failures that are reported from now on."""
     found: list[Failure] = []
 
-    async def failed(_: str, failure: Failure, *, along: Sequence[Row] = ()) -> str:
+    async def failed(
+        _: str, failure: Failure, *, usage: object = None, along: Sequence[Row] = ()
+    ) -> str:
         found.append(failure)
         return "accepted"
 

@@ -1568,6 +1568,9 @@ export interface components {
             startedAt: number | null;
             state: string;
             taskId: string;
+            usage: {
+                [key: string]: number;
+            };
             warnings: string[];
             workerId: string;
             workerUrl: string;
@@ -1944,6 +1947,8 @@ export interface components {
          */
         LimitRuleBody: {
             /** @default null */
+            budget: number | null;
+            /** @default null */
             burst: number | null;
             /** @default null */
             max: number | null;
@@ -1952,6 +1957,10 @@ export interface components {
             perS: number;
             /** @default null */
             rate: number | null;
+            /** @default 30 */
+            resetS: number;
+            /** @default null */
+            tripAfter: number | null;
         };
         /**
          * Page[LimitRuleView]
@@ -1964,6 +1973,7 @@ export interface components {
         };
         /** LimitRuleView */
         LimitRuleView: {
+            budget: number | null;
             burst: number;
             changedAt: number;
             changedBy: string;
@@ -1971,13 +1981,18 @@ export interface components {
             pattern: string;
             perS: number;
             rate: number | null;
+            resetS: number;
+            tripAfter: number | null;
         };
         /**
          * LimitView
          * @description One key that is in use, or was a moment ago.
          */
         LimitView: {
+            breaker: string;
+            budget: number | null;
             burst: number;
+            failures: number;
             inUse: number;
             key: string;
             max: number | null;
@@ -1985,7 +2000,10 @@ export interface components {
             pausedUntil: number | null;
             perS: number;
             rate: number;
+            reserved: number;
             rule: string;
+            spent: number;
+            unit: string;
             waiting: number;
         };
         /**
@@ -2328,6 +2346,10 @@ export interface components {
             log: string;
             output?: unknown;
             token: string | number;
+            /** @default {} */
+            usage: {
+                [key: string]: number;
+            };
         };
         /** ResultError */
         ResultError: {
@@ -2467,6 +2489,7 @@ export interface components {
         /** RunView */
         RunView: {
             action: string;
+            budget: Record<string, never>;
             createdAt: number;
             dialect: string;
             error: unknown | null;
@@ -2521,6 +2544,8 @@ export interface components {
          * @description What to run: a `flow` by its name or, with the dialect `plan`, a `goal`.
          */
         StartBody: {
+            /** @default null */
+            budget: Record<string, never> | null;
             /** @default  */
             dialect: string;
             /** @default  */

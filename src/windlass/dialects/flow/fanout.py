@@ -144,5 +144,6 @@ def _add_branch(key: str, branch: _Branch, node: Node, call: Call, draft: Draft)
             timeout_ms=branch.timeout_ms,
             by_load=node.by_load,
             limits=node.limits,
+            budget=node.budget,
         )
     )

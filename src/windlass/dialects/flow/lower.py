@@ -1,5 +1,8 @@
 """A whole definition to a Graph: scope by scope, nodes first, then the edges between them."""
 
+import msgspec
+
+from windlass.dialects.budgets import read_budget_field
 from windlass.dialects.fields import Fields
 from windlass.dialects.flow.check import Arrow, check_scope
 from windlass.dialects.flow.draft import Draft, Entry, Scope
@@ -13,7 +16,7 @@ from windlass.model.errors import DefinitionError
 from windlass.model.graph import Edge, Graph
 from windlass.model.ids import node_path
 
-FLOW_FIELDS = BODY_FIELDS | {"on_failure", "params", "limits"}
+FLOW_FIELDS = BODY_FIELDS | {"on_failure", "params", "limits", "budget"}
 KEY_CHARS_MAX = 200
 PATH_CHARS_MAX = 800
 """Keys are part of task ids, which are part of URLs and index entries; so is the way down to a
@@ -31,10 +34,12 @@ def compile_flow(definition: object, *, limits: Limits = DEFAULT_LIMITS) -> Grap
     body = Fields(definition, "", FLOW_FIELDS, draft.problems)
     fails_run = body.one_of("on_failure", ("continue", "fail")) == "fail"
     params = read_params_schema(body.raw("params"), body.at("params"), draft.problems)
+    budget = read_budget_field(body)
     draft.waiting.append(Scope(body, limits=read_limits(body)))
     while draft.waiting:
         _lower_scope(draft.waiting.popleft(), draft)
-    return draft.graph(fails_run=fails_run, params=params)
+    graph = draft.graph(fails_run=fails_run, params=params)
+    return msgspec.structs.replace(graph, budget=budget) if budget else graph
 
 
 def _lower_scope(scope: Scope, draft: Draft) -> None:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from windlass.dialects.budgets import read_budget_field
 from windlass.dialects.fields import WHOLE_MAX, Fields, Problems, shown_number
 from windlass.dialects.flow.conditions import read_cases
 from windlass.dialects.flow.draft import Draft, Entry, Override, Scope
@@ -24,6 +25,7 @@ _EVERY_KIND = {
     "timeout_ms",
     "weighted_by_load",
     "limits",
+    "budget",
 }
 _FAN_OUT = {"parallel_services", "parallel_execs", "parallel_mode", "max_parallel", "foreach_execs"}
 _INNER = {"choice_cases", "subflow", "subflow_execs", "failure_strategy"}
@@ -101,6 +103,7 @@ def _common(entry: Entry, written: frozenset[str]) -> Node:
         strategy=_strategy(fields, kind),
         by_load=fields.flag("weighted_by_load"),
         limits=read_limits(fields),
+        budget=read_budget_field(fields),
     )
 
 
@@ -119,6 +122,9 @@ def _check_limits(node: Node, fields: Fields) -> None:
     if node.limits and node.kind not in _LIMITED:
         hint = "put them on the nodes that call something, or on the flow"
         fields.problems.add(fields.at("limits"), f"a {node.kind} node calls nothing", hint)
+    if node.budget and node.kind not in _CALLING:
+        hint = "put it on the nodes that call something, or on the flow for the whole run"
+        fields.problems.add(fields.at("budget"), f"a {node.kind} node uses nothing up", hint)
 
 
 def _strategy(fields: Fields, kind: Kind) -> Strategy:

@@ -4,6 +4,7 @@ What a definition leaves open is read from the run's parameters, so the empty de
 for any goal.
 """
 
+from windlass.dialects.budgets import read_budget_field
 from windlass.dialects.fields import Fields, Problems
 from windlass.model.graph import Activation, Graph, Kind, Node, Output, Ref, Root
 from windlass.model.plans import OnFailure
@@ -27,7 +28,8 @@ _FIELDS = frozenset(
 def compile_plan(definition: object) -> Graph:
     """The graph a definition stands for; raises DefinitionError with every problem in it."""
     problems = Problems()
-    fields = Fields(definition, "", _FIELDS, problems)
+    fields = Fields(definition, "", _FIELDS | {"budget"}, problems)
+    budget = read_budget_field(fields)
     fields.text("goal")
     for name in ("planner_profile", "worker_profile"):
         fields.name(name)
@@ -43,7 +45,7 @@ def compile_plan(definition: object) -> Graph:
         planner=settings,
         output=Output(key="output"),
     )
-    return Graph({"": (ROOT,)}, {ROOT: node}, joins={ROOT: 1}, fails_run=True)
+    return Graph({"": (ROOT,)}, {ROOT: node}, joins={ROOT: 1}, fails_run=True, budget=budget)
 
 
 def _source(fields: Fields, name: str) -> Ref:

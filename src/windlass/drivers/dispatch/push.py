@@ -10,6 +10,7 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Any
 from urllib.parse import quote
 
 import anyio
@@ -21,7 +22,7 @@ from windlass.drivers.dispatch.runner import AttemptError, Done, Execute, Runner
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Failure, Worker
-from windlass.model.values import readable
+from windlass.model.values import is_object, readable
 from windlass.ports.work import Work
 
 _KEEPALIVE = [
@@ -44,6 +45,8 @@ class Reply(msgspec.Struct):
     """Beyond the seed: `fatal` is not retried."""
     retry_after_ms: int | None = msgspec.field(default=None, name="retryAfterMs")
     log: str = ""
+    usage: Any = None
+    """What the attempt has used up, by unit."""
 
 
 class PushDispatcher:
@@ -199,18 +202,20 @@ class PushDispatcher:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             text = f"{worker_id} answered {status} without JSON for {service}"
             raise AttemptError(Failure("unreachable", text)) from error
+        used: dict[str, Any] = reply.usage if is_object(reply.usage) else {}
         if status in (401, 403):
             text = f"{worker_id} does not accept this server's token; see --push-token"
             raise AttemptError(Failure("unreachable", text))
         if reply.error:
             kind = reply.kind if reply.kind in ("failed", "fatal", "timeout") else "failed"
             failure = Failure(kind, reply.error, retry_after_ms=reply.retry_after_ms)
-            raise AttemptError(failure, reply.log)
+            raise AttemptError(failure, reply.log, used)
         if status >= 400:
             text = f"{worker_id} answered {status} for {service}"
             raise AttemptError(Failure("unreachable", text))
         try:
-            return Done(readable(reply.result, f"the result of {worker_id}"), reply.log)
+            text = readable(reply.result, f"the result of {worker_id}")
+            return Done(text, reply.log, used)
         except BadRequest as error:
             raise AttemptError(Failure("fatal", str(error))) from error
 

@@ -31,6 +31,8 @@ class Done(msgspec.Struct, frozen=True):
 
     output: Json
     log: str = ""
+    usage: Mapping[str, float] = {}
+    """What it has used up, by unit."""
 
 
 Execute = Callable[[Assignment], Awaitable[Done]]
@@ -40,10 +42,13 @@ Execute = Callable[[Assignment], Awaitable[Done]]
 class AttemptError(Exception):
     """An attempt ended without a result, for the reason it carries."""
 
-    def __init__(self, failure: Failure, log: str = "") -> None:
+    def __init__(
+        self, failure: Failure, log: str = "", usage: Mapping[str, float] | None = None
+    ) -> None:
         super().__init__(failure.message)
         self.failure = failure
         self.log = log
+        self.usage = usage or {}
 
 
 class Runner:
@@ -179,9 +184,13 @@ class Runner:
         for last in (False, False, False, True):
             try:
                 if isinstance(outcome, AttemptError):
-                    await self._work.failed(attempt_id, outcome.failure, log_text)
+                    await self._work.failed(
+                        attempt_id, outcome.failure, log_text, usage=outcome.usage
+                    )
                 else:
-                    await self._work.succeeded(attempt_id, outcome.output, log_text)
+                    await self._work.succeeded(
+                        attempt_id, outcome.output, log_text, usage=outcome.usage
+                    )
                 return
             except Unavailable as error:
                 if last:

@@ -10,7 +10,10 @@ when.
 import msgspec
 from msgspec.structs import replace
 
+from windlass.engine.limits.breaker import Breaker
+from windlass.engine.limits.spend import Spend
 from windlass.model.limits import Limit, LimitUse
+from windlass.model.rows import Attempt
 
 NO_BOUND = 1_000_000_000
 _SLICES = 100
@@ -25,6 +28,8 @@ class Bucket:
         self.stored = use
         self.now = now
         self.max = use.max
+        self.spend = Spend(use)
+        self.breaker = Breaker(use)
         self._limit: Limit | None = None
         self.in_use = use.in_use
         self.parked = use.parked
@@ -44,6 +49,9 @@ class Bucket:
             return
         self._limit = limit
         self.max = limit.max
+        self.spend.budget = limit.budget
+        if self.breaker.allow(limit):
+            self.paused_until, self._next_us = 0, min(self._next_us, self.now * 1000)
         if (self._rate, self._per_ms, self._burst) != (limit.rate, limit.per_ms, limit.burst):
             if self._per_ms != limit.per_ms:
                 self._recent = Recent("", limit.per_ms)  # slices of another width
@@ -53,7 +61,10 @@ class Bucket:
     @property
     def places(self) -> int:
         """How many more attempts may be out at once."""
-        return NO_BOUND if self.max is None else max(0, self.max - self.in_use)
+        most = NO_BOUND if self.max is None else self.max
+        if self.breaker.tripped:
+            most = min(most, 1)  # one is on trial
+        return max(0, most - self.in_use)
 
     @property
     def tokens(self) -> int:
@@ -69,19 +80,26 @@ class Bucket:
     @property
     def room(self) -> int:
         """How many attempts may be handed out now."""
-        return 0 if self.paused_until > self.now else min(self.places, self.tokens)
+        if self.paused_until > self.now:
+            return 0
+        return min(self.places, self.tokens, self.spend.room)
 
-    def take(self) -> None:
-        """One attempt more."""
+    def take(self, amount: int = 0) -> None:
+        """One attempt more, which is expected to use so much of a budget."""
         self.in_use += 1
+        self.spend.reserved += amount
         self.used_at = self.now
         if self._rate:
             self._next_us = self._pace_us() + self._step_us
             self._recent.add(self.now)
 
-    def give_back(self) -> None:
-        """One attempt less. What it took of a rate stays taken: it did begin."""
+    def give_back(self, amount: int = 0, by: Attempt | None = None) -> None:
+        """One attempt less. What it took of a rate stays taken: it did begin; and what it used of a
+        budget is spent."""
         self.in_use = max(0, self.in_use - 1)
+        self.spend.settle(amount, 0 if by is None else self.spend.used_by(by))
+        if by is not None and self.breaker.ended(by):
+            self.pause(self.now + self.breaker.reset_ms)
 
     def pause(self, until: int) -> None:
         """Its service wants to be left alone."""
@@ -90,7 +108,7 @@ class Bucket:
 
     def next_at(self) -> int | None:
         """When an attempt may be handed out again; None if only the end of another can help."""
-        if not self.places:
+        if not self.places or self.spend.left <= 0:
             return None
         at = max(self.now, self.paused_until)
         if self._rate:
@@ -114,6 +132,16 @@ class Bucket:
             paused_until=self.paused_until,
             wake_at=wake_at,
             used_at=self.used_at,
+            budget=self.spend.budget,
+            raised=self.spend.raised,
+            spent=self.spend.spent,
+            reserved=self.spend.reserved,
+            largest=self.spend.largest,
+            asked=int(self.spend.asked),
+            trip_after=self.breaker.trip_after,
+            reset_ms=self.breaker.reset_ms,
+            failures=self.breaker.failures,
+            tripped=int(self.breaker.tripped),
         )
 
     def _pace_us(self) -> int:

@@ -1,12 +1,22 @@
 """Changing what keys allow, while everything runs."""
 
 from windlass.engine.engine import Engine
+from windlass.model.budgets import SCALES, unit_of
 from windlass.model.errors import BadRequest, NotFound
-from windlass.model.limits import KEY_CHARS_MAX, LimitRule, LimitUse, limit_id
+from windlass.model.limits import (
+    FORBIDDEN,
+    KEY_CHARS_MAX,
+    LimitRule,
+    LimitUse,
+    limit_id,
+    service_key,
+)
 from windlass.model.rows import Row
 from windlass.ports.store import Cond
 
 _BATCH = 500
+_PATTERN_MAX = 2_000
+"""Longer than keys of definitions: a task's budget has the task's id in its key."""
 _RULES_MAX = 1_000
 """Of one tenant: each is held against every key that is asked for."""
 
@@ -14,8 +24,14 @@ _RULES_MAX = 1_000
 async def set_rule(engine: Engine, rule: LimitRule, *along: Row) -> None:
     """Make or replace a rule; whoever waits for a key it is about is tried under it."""
     check_pattern(rule.pattern)
-    if rule.max is None and rule.rate is None:
-        raise BadRequest("the rule says nothing; give max, rate or both")
+    if (rule.max, rule.rate, rule.budget, rule.trip_after) == (None,) * 4:
+        text = "the rule says nothing; give max, rate, budget, tripAfter or several of them"
+        raise BadRequest(text)
+    if rule.trip_after is not None and not rule.pattern.startswith(service_key("")):
+        raise BadRequest("a breaker is of a service: service:NAME, or service:* for each of them")
+    if rule.budget is not None and not unit_of(rule.pattern):
+        units = ", ".join(f"budget:{unit}" for unit in SCALES)
+        raise BadRequest(f'"{rule.pattern}" is no budget; there are {units}, or those of a run')
     known = await engine.store.count(LimitRule, [Cond("pattern", "!=", rule.pattern)])
     if known >= _RULES_MAX:
         raise BadRequest(f"there are {known} rules already; remove some, or use patterns")
@@ -50,8 +66,8 @@ async def _applied(engine: Engine, rule: LimitRule) -> None:
 
 
 def check_pattern(pattern: str) -> str:
-    if not pattern or len(pattern) > KEY_CHARS_MAX or "\0" in pattern:
-        raise BadRequest(f"a key has 1 to {KEY_CHARS_MAX} characters")
+    if not pattern or len(pattern) > _PATTERN_MAX or not FORBIDDEN.isdisjoint(pattern):
+        raise BadRequest(f"a key has 1 to {KEY_CHARS_MAX} characters, no NUL and no tab")
     if "*" in pattern[:-1]:
         raise BadRequest(f'"{pattern}": a * stands at the end, for keys that begin so')
     return pattern

@@ -19,7 +19,9 @@ from typing import cast
 import msgspec
 
 from windlass.engine.limits.bucket import Bucket
-from windlass.engine.limits.rules import Rules
+from windlass.engine.limits.rules import Rules, can_park
+from windlass.kernel.events import BudgetQuestion
+from windlass.model.budgets import shown_all, unit_of
 from windlass.model.limits import (
     LimitUse,
     limit_id,
@@ -43,9 +45,12 @@ class Ended(msgspec.Struct):
     """Attempts that have ended and held something."""
     pushed_back: list[tuple[Attempt, int]] = []
     """Attempts whose service wants to be left alone, and for how long."""
+    raised: list[tuple[str, int]] = []
+    """Budgets that somebody was asked to raise, and by how much that was done; by 0 if whoever
+    asked is gone, or was told no."""
 
     def __bool__(self) -> bool:
-        return bool(self.settled or self.pushed_back)
+        return bool(self.settled or self.pushed_back or self.raised)
 
 
 class Gate:
@@ -55,8 +60,9 @@ class Gate:
         self._rules = rules
         self._now = now
         self._buckets: dict[str, Bucket] = {}
-        self._reserved: dict[str, Sequence[str]] = {}
-        """By task: the keys of which it has a place."""
+        self._reserved: dict[str, dict[str, int | None]] = {}
+        """By task: the keys of which it has a place, with the amount where it is a budget."""
+        self._left: dict[str, dict[str, float | int]] = {}
         self._moved: set[str] = set()
         """Keys of which something was handed out."""
 
@@ -64,17 +70,22 @@ class Gate:
         self, session: Session, ended: Ended, tasks: Iterable[Task], due: Iterable[str]
     ) -> None:
         """Take every key that matters to this pass, and count what has ended."""
-        settled = [key for attempt in ended.settled for key in read_held(attempt.limits)]
+        settled = [(attempt, read_held(attempt.limits)) for attempt in ended.settled]
         pauses = pauses_of(ended.pushed_back, self._now)
-        keys = {*due, *settled, *pauses}
+        keys = {*due, *pauses, *(key for key, _ in ended.raised)}
+        for _, held in settled:
+            keys.update(held)
         for task in tasks:
             keys.update(self._rules.limits_of(task))
         if not keys:
             return
         for use in await session.hold([blank(key) for key in sorted(keys)]):
             self._buckets[use.id] = Bucket(use, self._now)
-        for key in settled:
-            self._buckets[key].give_back()
+        for attempt, held in settled:
+            for key, amount in held.items():
+                self._buckets[key].give_back(amount, attempt)
+        for key, more in ended.raised:
+            self._buckets[key].spend.raise_by(more)
         for key, until in pauses.items():
             self._buckets[key].pause(until)
 
@@ -86,7 +97,9 @@ class Gate:
         left = WAKES_MAX
         for key, bucket in self._buckets.items():
             if bucket.parked and left > 0:
-                free = bucket.room or int(probes.get(key, False))
+                # Who waits where nothing is left has nobody asked yet: one is tried, and asks.
+                unasked = bucket.spend.is_spent and not bucket.spend.asked
+                free = bucket.room or int(probes.get(key, False) or unasked)
                 if free:
                     wants[key] = min(free, bucket.parked, left)
                     left -= wants[key]
@@ -112,24 +125,49 @@ class Gate:
         if None in buckets:
             return ""
         held = cast("list[Bucket]", buckets)
+        parks = can_park(task)
         for bucket, limit in zip(held, asks.values(), strict=True):
             bucket.allow(limit)
-            if not bucket.room:
+            if parks and not bucket.room:
                 return bucket.stored.id
-        for bucket in held:
-            bucket.take()
+        if any(bucket.spend.unit for bucket in held):
+            self._left[task.id] = left_of(held)
+        taken: dict[str, int | None] = {}
+        for bucket, (key, limit) in zip(held, asks.items(), strict=True):
+            amount = taken[key] = bucket.spend.amount(limit) if bucket.spend.unit else None
+            bucket.take(amount or 0)
         self._moved.update(asks)
-        self._reserved[task.id] = tuple(asks)
+        self._reserved[task.id] = taken
         return None
 
     def held(self, task: Task) -> Json:
         """What is reserved for a task's attempt."""
-        return write_held(self._reserved.get(task.id, ()))
+        return write_held(self._reserved.get(task.id, {}))
+
+    def left(self, task: Task) -> Json:
+        """What is left of the budgets a task is under, for whoever does it; empty without any."""
+        left = self._left.get(task.id)
+        return msgspec.json.encode(left).decode() if left else ""
 
     def not_claimed(self, task: Task) -> None:
         """Nobody got the task after all: nothing is taken."""
-        for key in self._reserved.pop(task.id, ()):
-            self._buckets[key].give_back()
+        for key, amount in self._reserved.pop(task.id, {}).items():
+            self._buckets[key].give_back(amount or 0)
+
+    def question(self, key: str) -> BudgetQuestion | None:
+        """What to ask a person, where a task is parked at a budget that only they can raise."""
+        spend = self._buckets[key].spend
+        if not spend.unit or not spend.is_spent or spend.asked:
+            return None
+        return BudgetQuestion(key.partition(" ")[2], spend.budget or 0, spend.total, spend.spent)
+
+    def gone(self, key: str) -> None:
+        """Who was woken had ended meanwhile: somebody else's turn is now."""
+        self._moved.add(key)
+
+    def asked(self, key: str, somebody: bool) -> None:
+        """Somebody is asked to raise a budget, or not any more."""
+        self._buckets[key].spend.asked = somebody
 
     def parked(self, key: str) -> None:
         """One more waits for a key."""
@@ -150,11 +188,15 @@ class Gate:
     def _wake_at(self, bucket: Bucket) -> int | None:
         if not bucket.parked:
             return None
+        key = bucket.stored.id
+        if bucket.spend.is_spent and not bucket.spend.asked:
+            # Who was woken to ask was gone, or nobody would take it: the next one asks.
+            return self._now if key in self._moved else self._now + LOOK_MS
         if not bucket.room:
             return bucket.next_at()
         # There is room, and who was woken did not take it: for want of a worker, unless somebody
         # else has just shown that there are some.
-        return self._now if bucket.stored.id in self._moved else self._now + LOOK_MS
+        return self._now if key in self._moved else self._now + LOOK_MS
 
 
 def blank(key: str) -> LimitUse:
@@ -166,10 +208,23 @@ def pauses_of(pushed_back: Sequence[tuple[Attempt, int]], now: int) -> dict[str,
     """Until when which keys are left alone: those an attempt held, else its service's."""
     pauses: dict[str, int] = {}
     for attempt, ms in pushed_back:
-        keys = read_held(attempt.limits)
+        keys = [key for key in read_held(attempt.limits) if not is_budget(key)]
         if not keys:
             key = service_key(service_of(attempt.queue))
             keys = [limit_id(tenant_of(attempt.queue), key)]
         for key in keys:
             pauses[key] = max(pauses.get(key, 0), now + ms)
     return pauses
+
+
+def is_budget(limit: str) -> bool:
+    return bool(unit_of(limit.partition(" ")[2]))
+
+
+def left_of(buckets: Iterable[Bucket]) -> dict[str, float | int]:
+    """What is left by unit, where it is least."""
+    left: dict[str, int] = {}
+    for spend in (bucket.spend for bucket in buckets):
+        if spend.unit and spend.budget is not None:
+            left[spend.unit] = min(left.get(spend.unit, spend.left), spend.left)
+    return shown_all({unit: max(0, amount) for unit, amount in left.items()})

@@ -10,8 +10,10 @@ from collections.abc import Iterable
 
 import msgspec
 
+from windlass.model.budgets import SCALES, budget_key, unit_of
 from windlass.model.graph import Kind
 from windlass.model.limits import (
+    RETRY_KEY,
     TENANT_KEY,
     Limit,
     LimitRule,
@@ -26,6 +28,7 @@ from windlass.model.states import TaskState
 
 RULES_MAX = 10_000
 _KNOWN_MAX = 10_000
+_OF_TENANTS = frozenset(budget_key(unit) for unit in SCALES)
 
 
 class Rules:
@@ -37,9 +40,14 @@ class Rules:
         """By tenant, the most specific first."""
         self._on_services = False
         self._on_tenants = False
+        self.retries: Limit | None = None
+        """What every tenant's retries may be, unless a rule says otherwise."""
+        self._on_retries = False
+        self._budgets: dict[str, list[str]] = {}
+        """By tenant: the keys of its own budgets."""
         self._paused: dict[str, int] = {}
         """Ids of keys of services nobody may call, and until when."""
-        self._known: dict[tuple[str, Json], dict[str, Limit]] = {}
+        self._known: dict[tuple[str, Json, bool], dict[str, Limit]] = {}
         """What was found for tasks alike, until something changes."""
 
     def replace(self, rules: Iterable[LimitRule]) -> None:
@@ -47,14 +55,18 @@ class Rules:
         self._known.clear()
         patterns: defaultdict[str, list[LimitRule]] = defaultdict(list)
         self._exact = {}
-        self._on_services = self._on_tenants = False
+        self._on_services = self._on_tenants = self._on_retries = False
+        self._budgets = {}
         for rule in rules:
+            if rule.budget is not None and rule.pattern in _OF_TENANTS:
+                self._budgets.setdefault(rule.tenant, []).append(rule.pattern)
             if rule.pattern.endswith("*"):
                 patterns[rule.tenant].append(rule)
             else:
                 self._exact[rule.id] = rule
             self._on_services |= overlap(rule.pattern, service_key(""))
             self._on_tenants |= rule.covers(TENANT_KEY)
+            self._on_retries |= rule.pattern == RETRY_KEY
         for some in patterns.values():
             some.sort(key=lambda rule: len(rule.pattern), reverse=True)
         self._patterns = dict(patterns)
@@ -73,7 +85,12 @@ class Rules:
     @property
     def implied(self) -> bool:
         """Whether tasks that ask for no limit may be under one."""
-        return self._on_services or self._on_tenants or bool(self._paused)
+        return self._on_services or self._on_tenants or bool(self._paused or self._budgets)
+
+    @property
+    def on_retries(self) -> bool:
+        """Whether tasks that have failed before may be under a limit for that."""
+        return self.retries is not None or self._on_retries
 
     def rule(self, tenant: str, key: str) -> LimitRule | None:
         """The most specific rule on a key."""
@@ -90,25 +107,30 @@ class Rules:
         changes: dict[str, int | None] = {}
         if rule.max is not None:
             changes["max"] = rule.max
+        if rule.budget is not None:
+            changes["budget"] = rule.budget
+        if rule.trip_after is not None:
+            changes.update(trip_after=rule.trip_after, reset_ms=rule.reset_ms)
         if rule.rate is not None:
             changes.update(rate=rule.rate, per_ms=rule.per_ms, burst=rule.burst)
         return msgspec.structs.replace(limit, **changes)
 
     def limits_of(self, task: Task) -> dict[str, Limit]:
         """What handing a task out takes, by id: its own limits, and those it is under by a rule."""
-        if not task.limits and not self.implied:
+        retried = bool(task.failures) and self.on_retries
+        if not (task.limits or retried or self.implied):
             return {}
-        if task.kind != Kind.CALL or task.state is TaskState.VERIFYING:
-            return {}  # planning and verdicts have no other way to wait than their queues
-        key = (task.queue or "", task.limits)
+        key = (task.queue or "", task.limits, retried)
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _KNOWN_MAX:
                 self._known.clear()
             known = self._known[key] = self._limits_of(*key)
+        if not can_park(task):
+            return {id_: limit for id_, limit in known.items() if unit_of(limit.key)}
         return known
 
-    def _limits_of(self, queue: str, limits: Json) -> dict[str, Limit]:
+    def _limits_of(self, queue: str, limits: Json, retried: bool) -> dict[str, Limit]:
         tenant = tenant_of(queue)
         own = [self.allowed(tenant, limit) for limit in read_limits(limits)]
         found = {limit_id(tenant, limit.key): limit for limit in own}
@@ -117,6 +139,13 @@ class Rules:
             limit_of = limit_id(tenant, key)
             if self.rule(tenant, key) is not None or limit_of in self._paused:
                 found.setdefault(limit_of, self.allowed(tenant, Limit(key)))
+        if retried and (self.retries is not None or self.rule(tenant, RETRY_KEY) is not None):
+            limit = self.allowed(tenant, self.retries or Limit(RETRY_KEY))
+            found.setdefault(limit_id(tenant, RETRY_KEY), limit)
+        for key in self._budgets.get(tenant, ()):
+            estimates = [limit.estimate for limit in own if unit_of(limit.key) == unit_of(key)]
+            limit = Limit(key, estimate=max(estimates, default=0))
+            found.setdefault(limit_id(tenant, key), self.allowed(tenant, limit))
         if self._on_tenants and self.rule(tenant, TENANT_KEY) is not None:
             key = limit_id(tenant, TENANT_KEY)
             found.setdefault(key, self.allowed(tenant, Limit(TENANT_KEY)))
@@ -129,3 +158,9 @@ def overlap(pattern: str, start: str) -> bool:
         stem = pattern[:-1]
         return stem.startswith(start) or start.startswith(stem)
     return pattern.startswith(start)
+
+
+def can_park(task: Task) -> bool:
+    """Whether a task can wait for a limit. Planning and verdicts have no other way to wait than
+    their queues: they are under no limits, and only counted where there is a budget."""
+    return task.kind == Kind.CALL and task.state is not TaskState.VERIFYING

@@ -3,7 +3,9 @@
 from windlass.engine.engine import Engine
 from windlass.engine.limits.bucket import Bucket
 from windlass.engine.limits.gate import blank
-from windlass.model.limits import LimitUse
+from windlass.engine.limits.spend import Spend
+from windlass.model.budgets import owner_of, shown, unit_of
+from windlass.model.limits import RETRY_KEY, LimitUse
 from windlass.model.rows import Task
 from windlass.ports.store import Cond
 
@@ -17,6 +19,12 @@ async def limit_line(engine: Engine, task: Task) -> str:
     now = engine.store.now()
     before = await ahead(engine, task)
     line = f"{before} ahead of you"
+    if unit := unit_of(use.key):
+        return budget_line(use, unit, line)
+    if use.key == RETRY_KEY:
+        return retry_line(use, now, line)
+    if use.tripped:
+        return breaker_line(use, now, line)
     if use.paused_until > now:
         wait = (use.paused_until - now) / 1000
         return f"{use.key} has pushed back: next in {wait:.1f} s, {line}"
@@ -26,6 +34,23 @@ async def limit_line(engine: Engine, task: Task) -> str:
     if at is not None and at > now:
         return f"rate {use.key}: next in {(at - now) / 1000:.1f} s, {line}"
     return f"limit {use.key}: there is room, {line}"
+
+
+def retry_line(use: LimitUse, now: int, line: str) -> str:
+    bucket = Bucket(use, now)
+    name = f"retry budget of tenant {use.tenant}"
+    if not bucket.places:
+        return f"{name}: {use.in_use} of {use.max} retries are out, {line}"
+    at = bucket.next_at() or now
+    return f"{name} is spent: next in {max(0, at - now) / 1000:.0f} s, {line}"
+
+
+def breaker_line(use: LimitUse, now: int, line: str) -> str:
+    name = f"breaker of {use.key}"
+    if use.paused_until > now:
+        wait = (use.paused_until - now) / 1000
+        return f"{name} is open after {use.failures} failures: next try in {wait:.1f} s, {line}"
+    return f"{name} is half-open: {use.in_use} on trial, {line}"
 
 
 async def ahead(engine: Engine, task: Task) -> int:
@@ -41,3 +66,15 @@ async def ahead(engine: Engine, task: Task) -> int:
         + await count(Task, [*same, earlier])
         + await count(Task, [*same, *as_early])
     )
+
+
+def budget_line(use: LimitUse, unit: str, line: str) -> str:
+    """What is left of a budget, and whose move it is."""
+    spend = Spend(use)
+    spent, total = shown(unit, spend.spent), shown(unit, spend.total)
+    name = f"budget of {owner_of(use.key)}"
+    if spend.is_spent:
+        hint = "answer its question in the inbox, or raise it with `windlass limit set`"
+        return f"{name} is spent: {spent} of {total} {unit}, {line}; {hint}"
+    reserved = shown(unit, spend.reserved)
+    return f"{name}: {spent} of {total} {unit} spent, {reserved} reserved, {line}"

@@ -48,6 +48,7 @@ class Pruning:
         now = self._engine.store.now()
         while True:
             where = [Cond("id", ">", after), Cond("in_use", "=", 0), Cond("parked", "=", 0)]
+            where += [Cond("spent", "=", 0), Cond("raised", "=", 0)]
             idle = [Cond("used_at", "<", now - _LIMIT_IDLE_MS), Cond("paused_until", "<=", now)]
             rows = await self._engine.store.page(
                 LimitUse, [*where, *idle, Cond("next_us", "<=", now * 1000)], limit=self._batch_max

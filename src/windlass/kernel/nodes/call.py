@@ -8,7 +8,7 @@ from windlass.kernel import verifying
 from windlass.kernel.briefs import feedback_of, work_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.leases import end_of, lease
-from windlass.kernel.limits import NoLimitKey, limits_of
+from windlass.kernel.limits import NoLimitKey, is_limited, limits_of
 from windlass.kernel.placement import claimed, place, queue_of, released
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
 from windlass.kernel.results import result_action, take
@@ -34,7 +34,7 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
         failure = Failure("fatal", str(conflict), code="E.RESOURCE.CONFLICT")
         fail(turn, turn.make_task(task), failure)
         return
-    if node.limits:
+    if is_limited(turn, node):
         try:
             task = msgspec.structs.replace(task, limits=limits_of(turn, task, node))
         except NoLimitKey as error:

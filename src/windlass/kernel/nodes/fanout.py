@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.kernel.limits import NoLimitKey, limits_of
+from windlass.kernel.limits import NoLimitKey, is_limited, limits_of
 from windlass.kernel.placement import queue_of
 from windlass.kernel.routing import branches_at_once, fail, join
 from windlass.kernel.scopes import cancel_below
@@ -142,6 +142,6 @@ def new_branch(
         made_seq=turn.seq,
         created_at=turn.now,
     )
-    if branch.limits:
+    if is_limited(turn, branch):
         return msgspec.structs.replace(task, limits=limits_of(turn, task, branch))
     return task

@@ -14,6 +14,7 @@ from windlass.kernel.briefs import plan_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.grow import patch_graph, tasks_within
 from windlass.kernel.leases import NO_OUTCOME, end_of, is_held, is_planning, lease, with_brief
+from windlass.kernel.limits import limits_of
 from windlass.kernel.placement import queue_of
 from windlass.kernel.planning.lower import patch_of, tasks_of
 from windlass.kernel.planning.settings import PlanSettings, read_settings, settings_of
@@ -50,7 +51,8 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
         # Visited before and superseded since: nothing of that is wanted any more.
         for key in turn.variables(task.id):
             turn.remove(Variable, (task.id, key))
-    began = replace(task, input=encode(settings), started_at=turn.now)
+    limits = limits_of(turn, task, node) if turn.budget else ""
+    began = replace(task, input=encode(settings), started_at=turn.now, limits=limits)
     given = settings.first_plan
     if given is None:
         queue = queue_of(turn, settings.planner)

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine.engine import Engine
+from windlass.model.budgets import shown_all
 from windlass.model.errors import BadRequest
 from windlass.model.notes import read_notes
 from windlass.model.patches import GraphPatch, read_patch
@@ -112,6 +113,7 @@ def attempt_view(attempt: Attempt, said: str | None = None) -> AttemptView:
         role=str(attempt.role),
         output=raw(attempt.output),
         external_ref=attempt.external_ref,
+        usage=shown_all(notes.usage),
     )
 
 

@@ -3,8 +3,10 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from windlass.engine.limits.breaker import state_of
 from windlass.engine.limits.changing import check_pattern, remove_rule, set_rule
 from windlass.engine.limits.rules import Rules
+from windlass.model.budgets import SCALES, shown, unit_of
 from windlass.model.limits import LimitRule, LimitUse, limit_id, usual_burst
 from windlass.ports.store import Cond
 from windlass.protocol.api import OkView, Page
@@ -37,6 +39,7 @@ async def list_limits(request: Request) -> Response:
 
 def limit_view(use: LimitUse, rules: Rules, now: int) -> LimitView:
     rule = rules.rule(use.tenant, use.key)
+    unit = unit_of(use.key)
     return LimitView(
         key=use.key,
         max=use.max,
@@ -48,6 +51,12 @@ def limit_view(use: LimitUse, rules: Rules, now: int) -> LimitView:
         paused_until=use.paused_until if use.paused_until > now else None,
         next_at=use.wake_at,
         rule="" if rule is None else rule.pattern,
+        unit=unit,
+        budget=None if use.budget is None or not unit else shown(unit, use.budget + use.raised),
+        spent=shown(unit, use.spent) if unit else 0,
+        reserved=shown(unit, use.reserved) if unit else 0,
+        breaker=state_of(use, now),
+        failures=use.failures,
     )
 
 
@@ -66,6 +75,9 @@ def rule_view(rule: LimitRule) -> LimitRuleView:
         burst=rule.burst,
         changed_at=rule.changed_at,
         changed_by=rule.changed_by,
+        budget=None if rule.budget is None else shown(unit_of(rule.pattern), rule.budget),
+        trip_after=rule.trip_after,
+        reset_s=rule.reset_ms / 1000,
     )
 
 
@@ -83,10 +95,22 @@ async def put_rule(request: Request) -> Response:
         burst=body.burst or usual_burst(body.rate or 0),
         changed_at=engine.store.now(),
         changed_by=who(request).name,
+        budget=amount_of(body),
+        trip_after=body.trip_after,
+        reset_ms=round(body.reset_s * 1000) if body.trip_after is not None else 0,
     )
-    noted = line(request, "limit.set", "limit", body.pattern, max=body.max, rate=body.rate)
+    said = {"max": body.max, "rate": body.rate, "budget": body.budget}
+    said["tripAfter"] = body.trip_after
+    noted = line(request, "limit.set", "limit", body.pattern, **said)
     await set_rule(engine, rule, noted)
     return reply(rule_view(rule))
+
+
+def amount_of(body: LimitRuleBody) -> int | None:
+    """A budget as it is kept; which keys have one is checked with the rule."""
+    if body.budget is None:
+        return None
+    return round(body.budget * SCALES.get(unit_of(body.pattern), 1))
 
 
 async def delete_rule(request: Request) -> Response:

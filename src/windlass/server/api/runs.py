@@ -11,6 +11,7 @@ from windlass.engine.filters import run_conditions
 from windlass.engine.why import why
 from windlass.engine.workflows import up_to_date
 from windlass.model.access import Audit
+from windlass.model.budgets import load_budget, written
 from windlass.model.errors import BadRequest, NotFound, WindlassError
 from windlass.model.rows import Run, Version
 from windlass.ports.store import Cond
@@ -78,6 +79,7 @@ async def start(request: Request) -> Response:
         key=request.headers.get("idempotency-key") or body.request_id,
         tags=msgspec.json.encode(body.tags).decode(),
         priority=body.priority,
+        budget=body.budget,
         request=msgspec.json.encode(body, order="sorted").decode(),
     )
     return started_view(started, target)
@@ -101,6 +103,7 @@ async def start_plan(request: Request, body: StartBody) -> Response:
         key=request.headers.get("idempotency-key") or body.request_id,
         tags=msgspec.json.encode(body.tags).decode(),
         priority=body.priority,
+        budget=body.budget,
     )
     return started_view(started, target)
 
@@ -181,6 +184,7 @@ def run_view(
         revision=run.graph_rev,
         tags=msgspec.Raw(run.tags.encode()),
         priority=run.priority,
+        budget=written(load_budget(run.budget)),
         request_id=run.request_id,
         created_at=run.created_at,
         started_at=run.started_at,
@@ -270,6 +274,7 @@ async def rerun(request: Request) -> Response:
         tags=run.tags,
         priority=run.priority,
         noted=lambda new: line(request, "run.rerun", "run", new.id, of=run.id),
+        budget=written(load_budget(run.budget)) or None,
     )
     return started_view(started, target)
 

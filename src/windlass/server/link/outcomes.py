@@ -167,6 +167,12 @@ def metadata_of(result: m.Result) -> dict[str, Any] | None:
     return metadata
 
 
+def usage_of(result: m.Result) -> dict[str, Any] | None:
+    """What the work has used up, which the frames have no field for."""
+    usage = (result.metadata or {}).get("usage")
+    return usage if is_object(usage) else None
+
+
 def _inside(result: m.Result) -> list[m.Artifact]:
     if b'"artifacts"' not in bytes(result.result):
         return []

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +13,7 @@ from windlass.model.values import readable
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.server import Arrived, Garbled
-from windlass.server.link.outcomes import artifacts_of, failure_of, metadata_of
+from windlass.server.link.outcomes import artifacts_of, failure_of, metadata_of, usage_of
 
 if TYPE_CHECKING:
     from windlass.server.link.session import Session
@@ -120,7 +120,7 @@ class Reports:
     async def _result(self, result: m.Result) -> Answer:
         attempt_id = result.task_id
         if result.status not in ("SUCCEEDED", "SKIPPED"):
-            return await self._failure(attempt_id, failure_of(result), Answer())
+            return await self._failure(attempt_id, failure_of(result), Answer(), usage_of(result))
         logs = self._plane.feedback.take_of(attempt_id)
         try:
             output = readable(result.result, "the result")
@@ -132,6 +132,7 @@ class Reports:
                     output,
                     skipped=skipped,
                     metadata=metadata_of(result),
+                    usage=usage_of(result),
                     along=[*made, *logs],
                 )
             )
@@ -141,10 +142,16 @@ class Reports:
             refused = Answer(codes.INVALID, str(error))
             return await self._failure(attempt_id, Failure("fatal", str(error)), refused)
 
-    async def _failure(self, attempt_id: str, failure: Failure, answer: Answer) -> Answer:
+    async def _failure(
+        self,
+        attempt_id: str,
+        failure: Failure,
+        answer: Answer,
+        usage: Mapping[str, Any] | None = None,
+    ) -> Answer:
         logs = self._plane.feedback.take_of(attempt_id)
         outcome = await self._commit(
-            lambda: self._plane.attempts.failed(attempt_id, failure, along=logs)
+            lambda: self._plane.attempts.failed(attempt_id, failure, usage=usage, along=logs)
         )
         return outcome if outcome.code else answer
 

@@ -1,7 +1,9 @@
-"""Limits in simulated worlds: some calls share a few keys, each with one meaning everywhere."""
+"""Limits in simulated worlds: some calls share a few keys, each with one meaning everywhere; some
+runs may use up only so much."""
 
 import random
 
+from windlass.model.limits import LimitRule, limit_id
 from windlass.testing.simulator.flows import Body
 
 _SHARE = 0.5
@@ -29,3 +31,27 @@ def _to_nodes(body: Body, rng: random.Random) -> None:
             _to_nodes(node["subflow"], rng)
             if rng.random() < 0.1:
                 node["limits"] = [rng.choice(KEYS)]
+
+
+def add_budget(flow: Body, rng: random.Random) -> None:
+    """Let runs of a definition use up only so much before somebody is asked."""
+    if rng.random() < 0.5:
+        return
+    budget: Body = {"attempts": rng.choice((1, 3, 8))}
+    if rng.random() < 0.7:
+        budget |= {"tokens": rng.choice((5, 20))}
+    if rng.random() < 0.5:
+        budget["estimate"] = {"tokens": rng.choice((1, 4))}
+    flow["budget"] = budget
+
+
+def usage_of(attempt_id: str) -> dict[str, float]:
+    """What an attempt of a simulated worker uses: the same each time it is asked."""
+    return {"tokens": sum(attempt_id.encode()) % 5}
+
+
+def breaker_of(tenant: str) -> LimitRule:
+    """Leave each service of a tenant alone for a moment when it fails twice in a row."""
+    key = "service:*"
+    id_ = limit_id(tenant, key)
+    return LimitRule(id=id_, tenant=tenant, pattern=key, trip_after=2, reset_ms=700)

@@ -15,6 +15,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.flows import target_of
 from windlass.model.errors import BadRequest, Conflict, DefinitionError, NotFound, Unavailable
 from windlass.model.ids import run_of
+from windlass.model.limits import LimitRule
 from windlass.model.rows import Attempt, Checkpoint, Event, Flow, Run, Task, Version
 from windlass.model.states import (
     RUN_ENDED,
@@ -28,7 +29,7 @@ from windlass.model.tenants import Tenant
 from windlass.testing.memory import MemoryDatabase
 from windlass.testing.simulator.checks.rows import Broken
 from windlass.testing.simulator.flows import SIGNALS, make_flow, make_params
-from windlass.testing.simulator.limits import add_limits
+from windlass.testing.simulator.limits import add_budget, add_limits, breaker_of
 from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.patching import Patching
 from windlass.testing.simulator.plan import Plan
@@ -71,7 +72,7 @@ class People:
     def make_versions(self) -> None:
         rng = self._plan.rng("flows")
         verified, planned = self._plan.rng("verified"), self._plan.rng("planned")
-        limited = self._plan.rng("limits")
+        limited, budgeted = self._plan.rng("limits"), self._plan.rng("budgets")
         linked = "link" in self._plan.workers
         for number in range(1, self._plan.runs + 1):
             # Only workers on the link have packages.
@@ -84,6 +85,8 @@ class People:
                 add_verification(source, verified)
             if self._plan.has("limited") and not is_workflow and not is_plan:
                 add_limits(source, limited)
+            if self._plan.has("budgeted") and not is_workflow:
+                add_budget(source, budgeted)
             tenant = self._plan.tenants[number % len(self._plan.tenants)]
             flow = Flow(id=f"f{number}", name=f"flow {number}", created_at=0, tenant=tenant)
             version = Version(
@@ -103,6 +106,12 @@ class People:
                 lambda server, row=row: server.engine.write(row),  # type: ignore[misc]
                 lambda name=name: name in self._db.table(Tenant),  # type: ignore[misc]
             )
+            if self._plan.has("breakers"):
+                rule = breaker_of(name)
+                await self._until_done(
+                    lambda server, rule=rule: server.engine.write(rule),  # type: ignore[misc]
+                    lambda key=rule.id: key in self._db.table(LimitRule),  # type: ignore[misc]
+                )
         for flow, version, _ in self.versions:
             await self._until_done(
                 lambda server, rows=(flow, version): server.engine.write(*rows),  # type: ignore[misc]

@@ -35,8 +35,8 @@ LATER_FAULTS = {"poison": 1 / 3, "clock_back": 1 / 3, "patch": 1.0, "spy": 1 / 3
 before are the same worlds but for these."""
 LATEST_FAULTS = {"verified": 0.8, "planned": 0.6}
 """The same once more: verdicts on results are given, refused and lost; goals are planned."""
-LIMIT_FAULTS = {"limited": 0.7}
-"""And once more: calls are under limits by key."""
+LIMIT_FAULTS = {"limited": 0.7, "budgeted": 0.4, "breakers": 0.4}
+"""And once more: calls are under limits by key, runs under budgets, services have breakers."""
 STEERING_FAULTS = {"steer": 0.7}
 """And once more: people give hints, ask questions, and do without tasks."""
 

@@ -14,6 +14,7 @@ from windlass.model.rows import Failure
 from windlass.testing.simulator.flows import PULL
 from windlass.testing.simulator.handlers import Result
 from windlass.testing.simulator.host import WorkerHost
+from windlass.testing.simulator.limits import usage_of
 from windlass.testing.simulator.server import Server
 
 T = TypeVar("T")
@@ -84,8 +85,8 @@ class Worker(WorkerHost):
     async def _report(self, attempt_id: str, result: Result) -> None:
         def send(server: Server) -> Awaitable[str]:
             if isinstance(result, Failure):
-                return server.attempts.failed(attempt_id, result)
-            return server.attempts.succeeded(attempt_id, result)
+                return server.attempts.failed(attempt_id, result, usage=usage_of(attempt_id))
+            return server.attempts.succeeded(attempt_id, result, usage=usage_of(attempt_id))
 
         while True:
             try:

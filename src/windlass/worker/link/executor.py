@@ -92,7 +92,10 @@ class ServiceExecutor:
             raise
         if context.log_text:
             feedback({"chunks": [{"channel": "log", "text": context.log_text}]})
-        return result_of(dispatch, outcome)
+        result = result_of(dispatch, outcome)
+        if context.usage:
+            result.metadata = {**(result.metadata or {}), "usage": context.usage}
+        return result
 
     async def close(self) -> None:
         self._runtime.close()

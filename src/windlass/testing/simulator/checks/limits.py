@@ -7,6 +7,7 @@ from typing import cast
 
 from windlass.model.limits import LimitUse, read_held
 from windlass.model.rows import Attempt, Task
+from windlass.model.states import Role
 from windlass.testing.memory import Commit, MemoryDatabase
 from windlass.testing.simulator.checks.rows import expect
 
@@ -20,22 +21,48 @@ class LimitChecks:
 
     def check(self, commit: Commit) -> None:
         touched = False
+        began: defaultdict[str, list[Attempt]] = defaultdict(list)
         for table, _, old, new in commit.changes:
             if table is Attempt and old is None and new is not None:
                 self._begins(cast(Attempt, new))
+                for key in read_held(cast(Attempt, new).limits):
+                    began[key].append(cast(Attempt, new))
             touched |= table in (Attempt, LimitUse, Task)
+        for key, attempts in began.items():
+            self._within_budget(self._db.table(LimitUse)[key], attempts)
         if touched:
             self._in_use()
 
     def _begins(self, attempt: Attempt) -> None:
         for key in read_held(attempt.limits):
             use = self._db.table(LimitUse)[key]
+            trial = not use.tripped or use.in_use <= 1
+            expect(trial, f"{use.in_use} of {key} are out, whose breaker lets one be tried")
             times = self._began[key]
             insort(times, attempt.claimed_at)
             if use.rate:
                 most = most_in(times, attempt.claimed_at, use.per_ms)
                 bound = use.rate + use.burst
                 expect(most <= bound, f"{most} of {key} began in {use.per_ms} ms, not {bound}")
+
+    def _within_budget(self, use: LimitUse, began: list[Attempt]) -> None:
+        """All but the last of what was handed out fits in; plans and verdicts are only counted."""
+        if use.budget is None or any(attempt.role is not Role.WORK for attempt in began):
+            return
+        last = max(read_held(attempt.limits)[use.id] for attempt in began)
+        taken = use.spent + use.reserved - last
+        expect(
+            taken < total(use) or not last, f"{taken} of {use.id} were gone, {total(use)} may be"
+        )
+
+    def _spent(self, use: LimitUse) -> None:
+        """What is reserved is what live attempts are expected to use."""
+        amounts = (read_held(attempt.limits).get(use.id, 0) for attempt in self._db.live_attempts)
+        reserved = sum(amounts) if use.reserved or use.budget is not None else 0
+        expect(
+            use.reserved == reserved,
+            f"{use.reserved} of {use.id} are reserved, live attempts have {reserved}",
+        )
 
     def _in_use(self) -> None:
         held = Counter(
@@ -49,12 +76,20 @@ class LimitChecks:
                 use.in_use == held[use.id],
                 f"{use.in_use} of {use.id} are in use, {held[use.id]} attempts hold it",
             )
+            self._spent(use)
             over = use.max is not None and use.in_use > use.max
             expect(not over, f"{use.in_use} of {use.id} are in use, {use.max} may be")
             waiting = len(list(self._db.parked(use.id)))
             expect(waiting <= use.parked, f"{waiting} wait for {use.id}, it counts {use.parked}")
             freed = use.wake_at is not None or (use.max is not None and use.in_use >= use.max)
+            freed |= bool(use.tripped and use.in_use)
+            if use.budget is not None:
+                freed |= bool(use.asked or (use.in_use and use.spent + use.reserved >= total(use)))
             expect(not waiting or freed, f"{waiting} wait for {use.id} and nothing wakes them")
+
+
+def total(use: LimitUse) -> int:
+    return (use.budget or 0) + use.raised
 
 
 def most_in(times: list[int], at: int, span: int) -> int:

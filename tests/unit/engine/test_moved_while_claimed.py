@@ -1,0 +1,41 @@
+"""A task that the very pass has moved is claimed for what it is now, or not at all."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from windlass.engine.attempts import Attempts
+from windlass.engine.jobs import Job
+from windlass.engine.loops.leases import Leases
+from windlass.kernel.events import AttemptSucceeded
+from windlass.model.rows import Attempt, Task
+from windlass.model.states import Role, TaskState
+from windlass.testing.local import local_engine
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_verdict_is_not_asked_of_whoever_waits_for_the_work_itself() -> None:
+    node: dict[str, Any] = {"exec_type": "queue", "service": "make"}
+    node["verification"] = {"verifier_profile": "judge", "exec_type": "queue"}
+    async with local_engine({}) as local:
+        engine = local.engine
+        attempts = Attempts(engine)
+        run_id = await local.start({"start": "a", "nodes": {"a": node}})
+        [given] = await attempts.claim("w1", ["pull:make"], 1, 1.0)
+        assert local._clock is not None
+        local._clock.now_ms += 60_000
+        await Leases(engine).run_once()
+        [task] = local.database.of_run(Task, run_id)
+        assert task.state is TaskState.QUEUED
+        # The late result and somebody who waits for such work come to the same pass.
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        engine.advance.submit(Job(AttemptSucceeded(given.attempt_id, '"made"'), answer))
+        waiting = attempts.want("w2", ["pull:make"], 1)
+        assert await answer == "accepted"
+        assert waiting.withdraw() == []
+        [task] = local.database.of_run(Task, run_id)
+        assert task.state is TaskState.VERIFYING
+        roles = [attempt.role for attempt in local.database.of_run(Attempt, run_id)]
+        assert Role.VERIFY not in roles
