@@ -266,7 +266,7 @@ def shots(known: dict[str, str], seed: int, each: int) -> Iterator[Shot]:
         seed += 1
         name = f"{route.method} {route.path}"
         if route.method == "POST":
-            for what, data in spoilt(filled(MEMOH[name], known), seed, each):
+            for what, data in spoilt(filled(MEMOH[name], known), seed, each // 2):
                 yield Shot(f"{name}: {what}", "POST", path_of(route, known), body=data)
         yield from around(route, known, MEMOH_QUERY, seed)
     for route in pocketflow.ROUTES:

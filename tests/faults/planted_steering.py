@@ -11,7 +11,7 @@ def barrier_leaks(patch: Patch) -> None:
     patch.setattr(barriers, "give_back_all", lambda turn: None)
 
 
-@fault("what comes up behind a barrier is handed out")
+@fault("what comes up behind a barrier is handed out", first=1200)
 def barrier_looked_at_once(patch: Patch) -> None:
     patch.setattr(Turn, "touched_tasks", lambda self: [])
 

@@ -1,39 +1,30 @@
 """The simulator finds faults: they are planted one at a time, and each must come to light."""
 
+import multiprocessing
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import cast
+
 import pytest
 
-from tests.faults import (
-    planted_budgets,
-    planted_letters,
-    planted_limits,
-    planted_plans,
-    planted_steering,
-    planted_verdicts,
-)
+from tests.faults.hunting import SEEDS_MAX, Found, hunt
 from tests.faults.planted import FAULTS, Fault
-from windlass.testing.simulator import Outcome, plan_for, simulate
+from windlass.testing.simulator import plan_for, simulate
 
-SEEDS_MAX = 400
-MORE = (
-    planted_budgets,
-    planted_letters,
-    planted_limits,
-    planted_plans,
-    planted_steering,
-    planted_verdicts,
-)
-"""Imported for what they plant."""
+Hunts = dict[str, "Future[Found | None]"]
 
 
-def hunt(planted: Fault) -> Outcome | None:
-    """The first world that shows the fault."""
-    with pytest.MonkeyPatch.context() as patch:
-        planted.plant(patch)
-        for seed in range(planted.first, planted.first + SEEDS_MAX):
-            outcome = simulate(plan_for(seed))
-            if outcome.problem:
-                return outcome
-    return None
+@pytest.fixture(scope="module")
+def hunts(request: pytest.FixtureRequest) -> Iterator[Hunts]:
+    """All that are asked for, side by side; what a process has planted ends with it."""
+    items = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    params = [item.callspec.params for item in items if hasattr(item, "callspec")]
+    names = [cast(Fault, given["planted"]).name for given in params if "planted" in given]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), context) as pool:
+        yield {name: pool.submit(hunt, name) for name in names}
+        pool.shutdown(cancel_futures=True)
 
 
 def test_there_are_enough_of_them() -> None:
@@ -41,12 +32,12 @@ def test_there_are_enough_of_them() -> None:
 
 
 @pytest.mark.parametrize("planted", FAULTS, ids=lambda planted: planted.name)
-def test_the_simulator_finds(planted: Fault) -> None:
-    outcome = hunt(planted)
-    assert outcome is not None, f"not found in {SEEDS_MAX} seeds: {planted.sentence}"
-    assert outcome.trace or "not there" in outcome.problem
-    print(f"{planted.sentence}: seed {outcome.plan.seed}: {outcome.problem:.200}")
+def test_the_simulator_finds(planted: Fault, hunts: Hunts) -> None:
+    found = hunts[planted.name].result()
+    assert found is not None, f"not found in {SEEDS_MAX} seeds: {planted.sentence}"
+    assert found.told or "not there" in found.problem
+    print(f"{planted.sentence}: seed {found.seed}: {found.problem:.200}")
 
 
-def test_a_fault_does_not_outlive_its_hunt() -> None:
+def test_a_world_without_faults_shows_none() -> None:
     assert not simulate(plan_for(0)).problem
