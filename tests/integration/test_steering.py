@@ -1,5 +1,6 @@
 """Steering plans over HTTP: hints, questions from outside, barriers, doing without a task."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tests.hand import HandWorker
@@ -114,3 +115,19 @@ def test_the_sdk_plans_hints_asks_and_cancels(served: Served) -> None:
         assert taken["input"]["answers"][0]["option_id"] == "yes"
         worker.finish(taken, 1)
         assert run.wait(20).state == "succeeded"
+
+
+def test_the_same_hint_from_many_at_once_is_one_hint(served: Served) -> None:
+    run_id = start(served, **plan("steered.many", "a"))
+    hint = {"kind": "context_update", "details": {"n": 1}}
+
+    def send(_: int) -> int:
+        headers = {"Idempotency-Key": "many-1"}
+        at = f"/api/v1/runs/{run_id}/hints"
+        return served.http.post(at, json=hint, headers=headers).status_code
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(send, range(16))) == {202}
+    events = served.http.get(f"/api/v1/runs/{run_id}/events").json()["items"]
+    assert [event["type"] for event in events].count("hint.given") == 1
+    served.http.post(f"/api/v1/runs/{run_id}/cancel", json={})

@@ -5,6 +5,7 @@ what they do is the same when done twice, while a key remembered before an act t
 hide it.
 """
 
+from collections.abc import Awaitable, Callable
 from hashlib import sha256
 
 from windlass.engine.engine import Engine
@@ -37,6 +38,20 @@ class Keyed:
         return [
             Idempotency(key=self._key, run_id=answer_id, request_hash=self._hash, created_at=now)
         ]
+
+    async def once(self, answer_id: str, act: Callable[..., Awaitable[object]]) -> str:
+        """Do something whose commit takes the key along, unless it was done before, or is by
+        somebody else at this very moment; tells the answer that counts. `act` is given the rows to
+        commit."""
+        found = await self.earlier()
+        if found is None:
+            try:
+                await act(*self.rows(answer_id))
+            except Unavailable:
+                found = await self.earlier()
+                if found is None:
+                    raise
+        return answer_id if found is None else found.run_id
 
     async def remember(self, answer_id: str, *along: Row) -> str:
         """Let the key stand for an answer, with the rows that bring it about; tells the one that

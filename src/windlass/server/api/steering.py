@@ -1,5 +1,7 @@
 """Steering a run that goes on: hints to its plan, questions about its tasks, doing without one."""
 
+from functools import partial
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -34,11 +36,9 @@ async def hint(request: Request) -> Response:
         raise BadRequest(f'no hint "{body.kind:.60}"; there are {", ".join(HintKind)}')
     about = await steering.task_named(engine, run, body.task) if body.task else ""
     given = Hint(HintKind(body.kind), body.summary, body.details, about)
-    once = keyed(request, f"hint {run.id}", body)
-    if await once.earlier() is None:
-        noted = line(request, "run.hint", "run", run.id, kind=body.kind, summary=body.summary)
-        along = (noted, *once.rows(run.id))
-        await steering.hint(engine, run.id, given, *along, by=who(request).name)
+    noted = line(request, "run.hint", "run", run.id, kind=body.kind, summary=body.summary)
+    act = partial(steering.hint, engine, run.id, given, noted, by=who(request).name)
+    await keyed(request, f"hint {run.id}", body).once(run.id, act)
     return reply(OkView(), 202)
 
 
@@ -48,10 +48,9 @@ async def cancel_task(request: Request) -> Response:
     engine = engine_of(request)
     run = await find(request)
     task_id = await steering.task_named(engine, run, request.path_params["task"])
-    once = keyed(request, f"cancel {task_id}", body)
-    if await once.earlier() is None:
-        noted = line(request, "task.cancel", "task", task_id, reason=body.reason)
-        await steering.cancel_task(engine, task_id, body.reason, noted, *once.rows(task_id))
+    noted = line(request, "task.cancel", "task", task_id, reason=body.reason)
+    act = partial(steering.cancel_task, engine, task_id, body.reason, noted)
+    await keyed(request, f"cancel {task_id}", body).once(task_id, act)
     return reply(OkView(), 202)
 
 
@@ -64,16 +63,11 @@ async def ask(request: Request) -> Response:
     asked = read_request(body.plain())
     if isinstance(asked, str):
         raise BadRequest(asked)
-    once = keyed(request, f"ask {task_id}", body)
-    before = await once.earlier()
-    if before is None:
-        name, by = engine.new_id(), who(request).name
-        made = from_outside_id(task_id, name)
-        noted = line(request, "checkpoint.ask", "checkpoint", made, run=run.id)
-        along = (noted, *once.rows(made))
-        made = await steering.ask(engine, task_id, asked, *along, name=name, by=by)
-    else:
-        made = before.run_id
+    name, by = engine.new_id(), who(request).name
+    made = from_outside_id(task_id, name)
+    noted = line(request, "checkpoint.ask", "checkpoint", made, run=run.id)
+    act = partial(steering.ask, engine, task_id, asked, noted, name=name, by=by)
+    made = await keyed(request, f"ask {task_id}", body).once(made, act)
     async with engine.store.session() as session:
         rows = await session.rows(Checkpoint, [made])
     return reply(checkpoint_view(rows[0]), 201)

@@ -1,6 +1,7 @@
 """Changes to a run that goes on: hints, tasks cancelled and retried, questions and answers."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ from starlette.responses import Response
 from windlass.engine import runs as engine_runs
 from windlass.engine import steering
 from windlass.kernel.checkpoints import from_outside_id
-from windlass.model.errors import BadRequest, Conflict, NotFound
+from windlass.model.errors import BadRequest, NotFound
 from windlass.model.hints import Hint, HintKind
 from windlass.model.ids import run_of
 from windlass.model.questions import read_request
@@ -77,11 +78,10 @@ async def hint(request: Request) -> Response:
     if part.kind not in list(HintKind):
         raise BadRequest(f"hint unsupported: kind is one of {', '.join(HintKind)}")
     given = Hint(HintKind(part.kind), part.summary, part.details, part.target_task_id)
-    change = once(request, "inject_hint", run.id, body)
-    if await change.earlier() is None:
-        noted = line(request, "run.hint", "run", run.id, kind=part.kind, summary=part.summary)
-        along = (noted, *change.rows(run.id))
-        await steering.hint(engine_of(request), run.id, given, *along, by=who(request).name)
+    noted = line(request, "run.hint", "run", run.id, kind=part.kind, summary=part.summary)
+    by = who(request).name
+    act = partial(steering.hint, engine_of(request), run.id, given, noted, by=by)
+    await once(request, "inject_hint", run.id, body).once(run.id, act)
     seq = await seq_after(request, run.id)
     planning = f"{run.id}:{seq}" if given.kind is HintKind.REPLAN_REQUEST else None
     return reply({"run_id": run.id, "orchestration_intent_id": planning, "snapshot_seq": seq})
@@ -92,11 +92,9 @@ async def cancel_task(request: Request) -> Response:
     run, task_id = await find_run(request), request.path_params["task_id"]
     body = await read_change(request, TaskBody, run_id=run.id, task_id=task_id)
     check_place(run.id, task_id)
-    change = once(request, "cancel_task", task_id, body)
-    if await change.earlier() is None:
-        noted = line(request, "task.cancel", "task", task_id, reason=body.reason)
-        rows = change.rows(task_id)
-        await steering.cancel_task(engine_of(request), task_id, body.reason, noted, *rows)
+    noted = line(request, "task.cancel", "task", task_id, reason=body.reason)
+    act = partial(steering.cancel_task, engine_of(request), task_id, body.reason, noted)
+    await once(request, "cancel_task", task_id, body).once(task_id, act)
     return await task_answer(request, run.id, task_id)
 
 
@@ -105,11 +103,9 @@ async def retry_task(request: Request) -> Response:
     run, task_id = await find_run(request), request.path_params["task_id"]
     body = await read_change(request, TaskBody, run_id=run.id, task_id=task_id)
     check_place(run.id, task_id)
-    change = once(request, "retry_task", task_id, body)
-    if await change.earlier() is None:
-        noted = line(request, "run.retry", "run", run.id, task=task_id)
-        along = (noted, *change.rows(task_id))
-        await engine_runs.retry(engine_of(request), run.id, task_id, False, *along)
+    noted = line(request, "run.retry", "run", run.id, task=task_id)
+    act = partial(engine_runs.retry, engine_of(request), run.id, task_id, False, noted)
+    await once(request, "retry_task", task_id, body).once(task_id, act)
     return await task_answer(request, run.id, task_id)
 
 
@@ -145,15 +141,11 @@ async def ask(request: Request) -> Response:
     )
     if isinstance(asked, str):
         raise BadRequest(asked)
-    change = once(request, "create_checkpoint", task_id, body)
-    before = await change.earlier()
-    made = before.run_id if before is not None else ""
-    if before is None:
-        name = engine.new_id()
-        made = from_outside_id(task_id, name)
-        noted = line(request, "checkpoint.ask", "checkpoint", made, run=run.id)
-        along = (noted, *change.rows(made))
-        await steering.ask(engine, task_id, asked, *along, name=name, by=who(request).name)
+    name, by = engine.new_id(), who(request).name
+    made = from_outside_id(task_id, name)
+    noted = line(request, "checkpoint.ask", "checkpoint", made, run=run.id)
+    act = partial(steering.ask, engine, task_id, asked, noted, name=name, by=by)
+    made = await once(request, "create_checkpoint", task_id, body).once(made, act)
     row = await find_checkpoint(request, made)
     seq = await seq_after(request, run.id)
     return reply({"checkpoint": checkpoint_view(row), "snapshot_seq": seq}, 201)
@@ -190,24 +182,15 @@ async def resolve(request: Request) -> Response:
     checkpoint_id = request.path_params["checkpoint_id"]
     body = await read_change(request, ResolveBody, checkpoint_id=checkpoint_id)
     row = await find_checkpoint(request, checkpoint_id)
-    change = once(request, "resolve_checkpoint", row.id, body)
-    if await change.earlier() is None:
-        if row.state != "open":
-            raise Conflict(f"checkpoint {row.id} is not open: it is {row.state}")
-        answer: Object = {"mode": body.mode}
-        answer |= {
-            name: value
-            for name, value in (
-                ("option_id", body.option_id),
-                ("freeform_input", body.freeform_input),
-            )
-            if value
-        }
-        noted = line(request, "checkpoint.answer", "checkpoint", row.id, run=row.run_id)
-        along = (noted, *change.rows(row.id))
-        await engine_runs.answer(
-            engine_of(request), row.id, answer, *along, by=who(request).name, note=note_of(body)
-        )
+    answer = {"mode": body.mode}
+    if body.option_id:
+        answer["option_id"] = body.option_id
+    if body.freeform_input:
+        answer["freeform_input"] = body.freeform_input
+    noted = line(request, "checkpoint.answer", "checkpoint", row.id, run=row.run_id)
+    said = {"by": who(request).name, "note": note_of(body)}
+    act = partial(engine_runs.answer, engine_of(request), row.id, answer, noted, **said)
+    await once(request, "resolve_checkpoint", row.id, body).once(row.id, act)
     seq = await seq_after(request, run_of(row.id))
     return reply({"checkpoint_id": row.id, "snapshot_seq": seq})
 

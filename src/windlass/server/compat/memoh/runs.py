@@ -1,5 +1,6 @@
 """Runs: begin, list, cancel, look at."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -116,11 +117,10 @@ async def cancel(request: Request) -> Response:
     run = await find_run(request)
     body = await read_change(request, CancelBody, run_id=run.id)
     engine = engine_of(request)
-    change = once(request, "cancel_run", run.id, body)
-    asked = await change.earlier() is not None or words.run_status(run) in _STOPPING
-    if not asked:
+    if words.run_status(run) not in _STOPPING:
         noted = line(request, "run.cancel", "run", run.id, reason=body.reason)
-        await engine_runs.cancel(engine, run.id, body.reason, noted, *change.rows(run.id))
+        act = partial(engine_runs.cancel, engine, run.id, body.reason, noted)
+        await once(request, "cancel_run", run.id, body).once(run.id, act)
     run = await engine_runs.get_run(engine, run.id)
     status = words.run_status(run)
     return reply({"run_id": run.id, "lifecycle_status": status, "snapshot_seq": run.seq})
