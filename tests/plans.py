@@ -4,11 +4,12 @@ import json
 from typing import Any
 
 from windlass.dialects.plan import compile_plan
-from windlass.kernel.events import AttemptSucceeded
+from windlass.kernel.events import AttemptSucceeded, QuestionAsked
 from windlass.model.assignment import Assignment
+from windlass.model.questions import Question, Request
 from windlass.model.rows import Checkpoint, Task
 from windlass.model.states import TaskState
-from windlass.testing.played import Played
+from windlass.testing.played import RUN_ID, Played
 
 
 def task(alias: str, *needs: str, **more: Any) -> dict[str, Any]:
@@ -48,6 +49,15 @@ def open_states(run: Played) -> dict[str, str]:
         for t in run.tasks()
         if t.node.startswith(prefix) and t.state is not TaskState.SUPERSEDED
     }
+
+
+def ask(run: Played, alias: str, text: str = "Go on?", **details: Any) -> str:
+    """Have a person asked about a task from outside; returns the checkpoint's id."""
+    event = QuestionAsked(
+        RUN_ID, of(run, alias).id, Request(text, Question(**details)), f"q{run.row().seq}", "ann"
+    )
+    asked: str = run.send(event)
+    return asked
 
 
 def question(run: Played) -> Checkpoint:

@@ -4,6 +4,7 @@ from tests.faults.planted import Patch, fault
 from windlass.kernel import barriers, scopes, steering
 from windlass.kernel.turn import Turn
 from windlass.model.rows import Checkpoint, Task
+from windlass.model.states import TaskState
 
 
 @fault("attempts that run when a barrier goes up go on behind it")
@@ -32,6 +33,6 @@ def nobody_told_of_a_cancelled_task(patch: Patch) -> None:
 @fault("a claim is forgotten over a question, and the work done again")
 def claim_forgotten(patch: Patch) -> None:
     def hold(turn: Turn, task: Task) -> None:
-        turn.move(task, "waiting", parked=barriers.HELD_CLAIM)  # type: ignore[arg-type]
+        turn.move(task, TaskState.WAITING, parked=barriers.HELD_CLAIM)
 
     patch.setattr(barriers, "hold", hold)

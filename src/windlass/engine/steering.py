@@ -1,5 +1,6 @@
 """Steering a run that goes on: hints to its plan, questions about its tasks, doing without one."""
 
+from windlass.dialects.plan import ROOT
 from windlass.engine.engine import Engine
 from windlass.kernel.events import HintGiven, QuestionAsked, TaskCancelRequested
 from windlass.model.errors import BadRequest, NotFound
@@ -8,8 +9,6 @@ from windlass.model.ids import run_of, task_id
 from windlass.model.questions import Request
 from windlass.model.rows import Row, Run
 
-PLAN = "plan"
-"""The node of a plan in a run that is nothing else."""
 _TEXT_MAX = 4_000
 
 
@@ -20,7 +19,7 @@ async def task_named(engine: Engine, run: Run, given: str) -> str:
     if given.startswith("~"):
         return f"{run.id}{given}"
     graph = await engine.graphs.load_of(run)
-    path = given if "/" in given else f"{PLAN}/{given}"
+    path = given if "/" in given else f"{ROOT}/{given}"
     if path not in graph.nodes:
         raise NotFound(f'run {run.id} has no task "{given:.200}"; see `windlass plan show`')
     scope = run.id
@@ -30,7 +29,7 @@ async def task_named(engine: Engine, run: Run, given: str) -> str:
 
 
 async def cancel_task(engine: Engine, task: str, reason: str = "", *along: Row) -> None:
-    """Do without a task, and what only it would have led to."""
+    """Do without a task of a plan; what depends on it is skipped."""
     await engine.submit(TaskCancelRequested(run_of(task), task, reason), *along)
 
 

@@ -125,7 +125,7 @@ class CancelRequested(msgspec.Struct, frozen=True):
 
 
 class TaskCancelRequested(msgspec.Struct, frozen=True):
-    """Do without one task, and what only it would have led to."""
+    """Do without one task of a plan; what depends on it is skipped."""
 
     run_id: str
     task_id: str

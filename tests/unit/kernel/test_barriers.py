@@ -1,10 +1,8 @@
 """Questions that hold back the whole run, and how everything goes on after them."""
 
-from typing import Any
-
 import pytest
 
-from tests.plans import claim, do, of, open_states, planned, question, say, task
+from tests.plans import ask, claim, do, of, open_states, planned, question, say, task
 from windlass.kernel.events import (
     CancelRequested,
     CheckpointAnswered,
@@ -20,14 +18,6 @@ from windlass.testing.played import RUN_ID, Played
 
 JUDGED = {"verifier_profile": "judge", "on_reject": "retry"}
 BLOCKS = {"status": "waiting", "checkpoint": {"question": "Which?", "blocks_run": True}}
-
-
-def ask(run: Played, alias: str, text: str = "Go on?", **details: Any) -> str:
-    request = Request(text, Question(**details))
-    asked: str = run.send(
-        QuestionAsked(RUN_ID, of(run, alias).id, request, f"q{run.row().seq}", "ann")
-    )
-    return asked
 
 
 def answer(run: Played, checkpoint: str, text: str = "yes") -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.plans import claim, do, of, open_states, planned, played, say, task
+from tests.plans import ask, claim, do, of, open_states, planned, played, say, task
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptSucceeded,
@@ -27,14 +27,6 @@ from windlass.testing.played import RUN_ID, Played
 
 def cancel(run: Played, alias: str) -> None:
     run.send(TaskCancelRequested(RUN_ID, task_id(run.one("plan").id, alias, 0)))
-
-
-def ask(run: Played, alias: str, text: str = "Go on?", **details: Any) -> str:
-    request = Request(text, Question(**details))
-    asked: str = run.send(
-        QuestionAsked(RUN_ID, of(run, alias).id, request, f"q{run.row().seq}", "ann")
-    )
-    return asked
 
 
 def hint(run: Played, kind: HintKind, alias: str = "", summary: str = "", **details: Any) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -69,15 +70,7 @@ async def get_letter(request: Request) -> Response:
     tries = await dead_letters.history(engine, row)
     return reply(
         DeadLetterDetail(
-            id=row.id,
-            kind=row.kind,
-            run_id=row.run_id,
-            flow=row.flow_name,
-            name=row.name,
-            failure_class=row.failure_class,
-            message=row.message,
-            tries=row.tries,
-            died_at=row.died_at,
+            **msgspec.structs.asdict(letter_view(row)),
             history=[
                 DeadLetterTry(
                     number=t.number,

@@ -20,7 +20,7 @@ from windlass.model.values import is_object
 from windlass.server.audit import line
 from windlass.server.caller import engine_of, who
 from windlass.server.compat.memoh.record import checkpoint_view, find_run
-from windlass.server.compat.memoh.wire import Body, once, read_change
+from windlass.server.compat.memoh.wire import Body, keyed, read_change
 from windlass.server.http import reply
 
 Object = dict[str, Any]
@@ -81,7 +81,7 @@ async def hint(request: Request) -> Response:
     noted = line(request, "run.hint", "run", run.id, kind=part.kind, summary=part.summary)
     by = who(request).name
     act = partial(steering.hint, engine_of(request), run.id, given, noted, by=by)
-    await once(request, "inject_hint", run.id, body).once(run.id, act)
+    await keyed(request, "inject_hint", run.id, body).once(run.id, act)
     seq = await seq_after(request, run.id)
     planning = f"{run.id}:{seq}" if given.kind is HintKind.REPLAN_REQUEST else None
     return reply({"run_id": run.id, "orchestration_intent_id": planning, "snapshot_seq": seq})
@@ -94,7 +94,7 @@ async def cancel_task(request: Request) -> Response:
     check_place(run.id, task_id)
     noted = line(request, "task.cancel", "task", task_id, reason=body.reason)
     act = partial(steering.cancel_task, engine_of(request), task_id, body.reason, noted)
-    await once(request, "cancel_task", task_id, body).once(task_id, act)
+    await keyed(request, "cancel_task", task_id, body).once(task_id, act)
     return await task_answer(request, run.id, task_id)
 
 
@@ -105,7 +105,7 @@ async def retry_task(request: Request) -> Response:
     check_place(run.id, task_id)
     noted = line(request, "run.retry", "run", run.id, task=task_id)
     act = partial(engine_runs.retry, engine_of(request), run.id, task_id, False, noted)
-    await once(request, "retry_task", task_id, body).once(task_id, act)
+    await keyed(request, "retry_task", task_id, body).once(task_id, act)
     return await task_answer(request, run.id, task_id)
 
 
@@ -145,7 +145,7 @@ async def ask(request: Request) -> Response:
     made = from_outside_id(task_id, name)
     noted = line(request, "checkpoint.ask", "checkpoint", made, run=run.id)
     act = partial(steering.ask, engine, task_id, asked, noted, name=name, by=by)
-    made = await once(request, "create_checkpoint", task_id, body).once(made, act)
+    made = await keyed(request, "create_checkpoint", task_id, body).once(made, act)
     row = await find_checkpoint(request, made)
     seq = await seq_after(request, run.id)
     return reply({"checkpoint": checkpoint_view(row), "snapshot_seq": seq}, 201)
@@ -190,7 +190,7 @@ async def resolve(request: Request) -> Response:
     noted = line(request, "checkpoint.answer", "checkpoint", row.id, run=row.run_id)
     said = {"by": who(request).name, "note": note_of(body)}
     act = partial(engine_runs.answer, engine_of(request), row.id, answer, noted, **said)
-    await once(request, "resolve_checkpoint", row.id, body).once(row.id, act)
+    await keyed(request, "resolve_checkpoint", row.id, body).once(row.id, act)
     seq = await seq_after(request, run_of(row.id))
     return reply({"checkpoint_id": row.id, "snapshot_seq": seq})
 

@@ -1,19 +1,19 @@
 """A run as it stood after one of its events, told by its events up to there."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
+from windlass.engine.runs import get_run
 from windlass.kernel.barriers import HELD
 from windlass.model.errors import BadRequest
 from windlass.model.questions import read_question
 from windlass.model.rows import Checkpoint, Event, Run, Task
 from windlass.model.states import RUN_ENDED, TASK_ENDED, CheckpointState, RunState, TaskState
 from windlass.ports.store import Cond
-from windlass.server.compat.memoh.record import Record, load
+from windlass.server.compat.memoh.record import Record, all_of, load
 
 _BATCH = 1_000
 
@@ -71,9 +71,12 @@ def check_seq(run: Run, seq: int) -> int:
 
 async def record_at(engine: Engine, run: Run, seq: int) -> tuple[Record, list[Checkpoint]]:
     """A run with its tasks and questions as they stood after the event of that number."""
-    asked = await questions_of(engine, run)
-    if seq == run.seq:
-        return await load(engine, run), asked
+    now = await load(engine, run)
+    asked = await all_of(engine, Checkpoint, run)
+    asked.sort(key=lambda row: (row.created_at, row.id))
+    if seq == run.seq == (await get_run(engine, run.id)).seq:
+        return now, asked
+    # It is of another moment, or has become so while it was read.
     past = await events_until(engine, run, seq)
     then = [
         replace(row, **as_asked(row, past.checkpoints[row.id]))
@@ -93,18 +96,12 @@ async def record_at(engine: Engine, run: Run, seq: int) -> tuple[Record, list[Ch
         finished_at=run.finished_at if state in RUN_ENDED else None,
         error=run.error if state is RunState.FAILED else None,
     )
-    now = await load(engine, old)
     rows = [
         as_it_was(row, past, open_.get(row.id), blocked=bool(blocking))
-        for row in await all_rows(engine, run)
+        for row in now.all_rows
         if row.id in past.tasks
     ]
-    return Record(old, now.graph, rows), then
-
-
-async def all_rows(engine: Engine, run: Run) -> Iterable[Task]:
-    async with engine.store.session() as session:
-        return await session.run_tasks(run.id)
+    return Record(old, await engine.graphs.load_of(old), rows), then
 
 
 def as_it_was(row: Task, past: Past, asked: Checkpoint | None, *, blocked: bool) -> Task:
@@ -128,16 +125,3 @@ def as_asked(row: Checkpoint, state: str) -> dict[str, Any]:
     if state == row.state:
         return {}
     return {"state": CheckpointState(state), "answer": None, "answered_by": "", "answered_at": None}
-
-
-async def questions_of(engine: Engine, run: Run) -> list[Checkpoint]:
-    """All questions of a run, oldest first."""
-    found: list[Checkpoint] = []
-    after = ""
-    while True:
-        where = [Cond("run_id", "=", run.id), Cond("id", ">", after)]
-        rows = await engine.store.page(Checkpoint, where, order="id", limit=_BATCH)
-        found += rows
-        if len(rows) < _BATCH:
-            return sorted(found, key=lambda row: (row.created_at, row.id))
-        after = rows[-1].id

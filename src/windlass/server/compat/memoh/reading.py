@@ -22,6 +22,7 @@ from windlass.server.compat.memoh.history import record_at
 from windlass.server.compat.memoh.pages import cursor_of, page, seq_of
 from windlass.server.compat.memoh.record import (
     Record,
+    all_of,
     artifacts_of,
     attempt_view,
     checkpoint_view,
@@ -36,7 +37,6 @@ from windlass.server.http import number_of, reply, whole_number
 
 _PING_S = 20.0
 _EVENTS, _EVENTS_MAX = 100, 500
-_BATCH = 1_000
 _TIMELINE_MAX = 2_000
 
 
@@ -86,15 +86,9 @@ async def list_artifacts(request: Request) -> Response:
 
 
 async def attempts_of(engine: Engine, run: Run) -> list[Attempt]:
-    found: list[Attempt] = []
-    after = ""
-    while True:
-        where = [Cond("run_id", "=", run.id), Cond("id", ">", after)]
-        rows = await engine.store.page(Attempt, where, order="id", limit=_BATCH)
-        found += rows
-        if len(rows) < _BATCH:
-            return sorted(found, key=lambda row: (row.claimed_at, row.id))
-        after = rows[-1].id
+    """All attempts of a run, oldest first."""
+    found = await all_of(engine, Attempt, run)
+    return sorted(found, key=lambda row: (row.claimed_at, row.id))
 
 
 def results_of(record: Record, attempts: list[Attempt]) -> list[dict[str, Any]]:

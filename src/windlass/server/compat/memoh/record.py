@@ -1,6 +1,6 @@
 """What is kept of a run, as this surface shows it."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -14,13 +14,18 @@ from windlass.model.errors import NotFound
 from windlass.model.graph import Graph, Node, Ref
 from windlass.model.ids import attempt_id, task_id
 from windlass.model.questions import read_question
-from windlass.model.rows import Attempt, Checkpoint, Event, Run, Task, read_failure
-from windlass.model.states import RUN_ENDED, Role, TaskState
+from windlass.model.rows import Attempt, Checkpoint, Event, Row, Run, Task, read_failure
+from windlass.model.states import Role, TaskState
 from windlass.model.values import is_object
 from windlass.model.work_answers import kept_answer, read_answer
+from windlass.ports.store import Cond
 from windlass.server.caller import engine_of
 from windlass.server.compat.memoh import words
 from windlass.server.compat.memoh.wire import decoded, moment
+
+R = TypeVar("R", bound=Row)
+
+_BATCH = 1_000
 
 
 def root_id(run_id: str) -> str:
@@ -42,7 +47,9 @@ class Record:
     def __init__(self, run: Run, graph: Graph, rows: list[Task]) -> None:
         self.run = run
         self.graph = graph
+        self.all_rows = rows
         self.rows = {row.id: row for row in rows if row.state is not TaskState.SUPERSEDED}
+        """Those that count."""
         self.root = self.rows.get(root_id(run.id))
 
     @property
@@ -78,6 +85,19 @@ async def load(engine: Engine, run: Run) -> Record:
     async with engine.store.session() as session:
         rows = await session.run_tasks(run.id)
     return Record(run, graph, rows)
+
+
+async def all_of(engine: Engine, table: type[R], run: Run) -> list[R]:
+    """All rows of a run in a table, by their ids."""
+    found: list[R] = []
+    after = ""
+    while True:
+        where = [Cond("run_id", "=", run.id), Cond("id", ">", after)]
+        rows = await engine.store.page(table, where, order="id", limit=_BATCH)
+        found += rows
+        if len(rows) < _BATCH:
+            return found
+        after = rows[-1].pk
 
 
 # Views
@@ -303,7 +323,3 @@ def event_view(row: Event) -> dict[str, Any]:
         "payload": msgspec.Raw(row.data.encode()),
         "created_at": moment(row.at),
     }
-
-
-def has_ended(run: Run) -> bool:
-    return run.state in RUN_ENDED

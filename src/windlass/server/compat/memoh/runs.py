@@ -13,14 +13,15 @@ from windlass.engine.engine import Engine
 from windlass.engine.filters import run_conditions
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Run, Task
+from windlass.model.states import RUN_ENDED
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
 from windlass.server.audit import line
 from windlass.server.caller import engine_of, who
 from windlass.server.compat.memoh import words
 from windlass.server.compat.memoh.history import check_seq, record_at
-from windlass.server.compat.memoh.record import find_run, has_ended, root_id, run_line, run_view
-from windlass.server.compat.memoh.wire import Body, once, read_change
+from windlass.server.compat.memoh.record import find_run, root_id, run_line, run_view
+from windlass.server.compat.memoh.wire import Body, keyed, read_change
 from windlass.server.http import reply, whole_number
 from windlass.server.paging import fetch_page
 
@@ -107,7 +108,7 @@ async def list_runs(request: Request) -> Response:
 
 
 async def planning_tasks(engine: Engine, rows: list[Run]) -> dict[str, Task]:
-    keys = [root_id(row.id) for row in rows if not has_ended(row)]
+    keys = [root_id(row.id) for row in rows if row.state not in RUN_ENDED]
     async with engine.store.session() as session:
         return {task.id: task for task in await session.rows(Task, keys)} if keys else {}
 
@@ -120,7 +121,7 @@ async def cancel(request: Request) -> Response:
     if words.run_status(run) not in _STOPPING:
         noted = line(request, "run.cancel", "run", run.id, reason=body.reason)
         act = partial(engine_runs.cancel, engine, run.id, body.reason, noted)
-        await once(request, "cancel_run", run.id, body).once(run.id, act)
+        await keyed(request, "cancel_run", run.id, body).once(run.id, act)
     run = await engine_runs.get_run(engine, run.id)
     status = words.run_status(run)
     return reply({"run_id": run.id, "lifecycle_status": status, "snapshot_seq": run.seq})

@@ -12,8 +12,6 @@ from windlass.model.times import iso
 from windlass.server.caller import engine_of
 from windlass.server.http import read_json, reply, status_of
 
-T = TypeVar("T")
-
 
 class Body(msgspec.Struct, frozen=True, kw_only=True):
     """What every change is asked for with."""
@@ -46,7 +44,7 @@ async def read_change(request: Request, type_: type[B], **path: str) -> B:
     return body
 
 
-def once(request: Request, method: str, target: str, body: Body) -> Keyed:
+def keyed(request: Request, method: str, target: str, body: Body) -> Keyed:
     """The change under its key: the same again is answered the same, another is refused."""
     asked = msgspec.json.encode(body, order="sorted")
     return Keyed(engine_of(request), f"memoh {method} {target}", body.idempotency_key, asked)
