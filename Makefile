@@ -94,8 +94,8 @@ test-all: setup setup-tests check $(if $(UI_BUILT),ui-test) ## Check, then run e
 bench: setup ## Measure throughput and latency
 	$(BIN)/windlass bench
 
-simulate: setup ## Run the seeded simulator (SEEDS=200)
-	$(BIN)/python -m windlass.testing.simulator --seeds $(SEEDS)
+simulate: setup ## Run the seeded simulator on worlds never seen (SEEDS=200)
+	$(BIN)/python -m windlass.testing.simulator --seeds $(SEEDS) --fresh
 
 chaos: setup ## Kill, cut and restart real processes, then check the store
 	$(BIN)/python -m tests.chaos.run --report docs/chaos-report.json

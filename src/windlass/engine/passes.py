@@ -197,6 +197,9 @@ class Pass:
             job.outcome = error
             return None
         except Exception as error:
+            # Rows kept in memory and rows just read may contradict each other.
+            if self._reread(job, view):
+                return self._decide(job)
             if not isinstance(job, ClaimJob):
                 raise
             log.exception("a task of run %s cannot be claimed", job.run_id)

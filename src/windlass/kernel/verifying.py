@@ -19,6 +19,7 @@ from windlass.kernel.retry import pause_ms
 from windlass.kernel.routing import close, fail, succeed
 from windlass.kernel.turn import Replan, Turn
 from windlass.kernel.values import encode
+from windlass.kernel.view import Outgrown
 from windlass.model.assignment import Assignment
 from windlass.model.graph import Node, OnReject, Verification
 from windlass.model.ids import attempt_id
@@ -59,7 +60,8 @@ def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
 
 
 def rule_of(node: Node) -> Verification:
-    assert node.verification is not None, f"{node.path} is not verified"
+    if node.verification is None:
+        raise Outgrown(f"{node.path} is not verified in the graph at hand")
     return node.verification
 
 

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from windlass.dialects.flow import compile_flow
@@ -16,6 +17,7 @@ from windlass.kernel.events import (
     RetryRequested,
     TimerFired,
 )
+from windlass.kernel.view import Outgrown
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, DefinitionError, StaleLease
 from windlass.model.rows import Attempt, Checkpoint, Failure, Task, Timer
@@ -288,3 +290,14 @@ def test_claiming_what_is_being_judged_twice_gives_nothing() -> None:
     task = to_verifying(run)
     assert run.send(Claim(task.id, "a", "", "a", 30_000)) is not None
     assert run.send(Claim(task.id, "b", "", "b", 30_000)) is None
+
+
+def test_a_claim_on_rows_of_two_moments_is_asked_again_of_newer_ones() -> None:
+    """A server that has read a run's row before a replan, and its task after it, sees a task in
+    verification whose node has none. That is no fault of the run."""
+    run = run_of()
+    task = to_verifying(run)
+    node = msgspec.structs.replace(run.graph.nodes["make"], verification=None)
+    run.graph = msgspec.structs.replace(run.graph, nodes={**run.graph.nodes, "make": node})
+    with pytest.raises(Outgrown, match="not verified in the graph at hand"):
+        run.claim(task.id)
