@@ -35,6 +35,12 @@ MEMOH: dict[str, Json] = {
     f"{_RUN}/blackboard/rebuild": {"idempotency_key": "k3"},
     f"{_TASK}/cancel": {"idempotency_key": "k4", "reason": "r"},
     f"{_TASK}/retry": {"idempotency_key": "k5", "reason": "r"},
+    f"{_TASK}/approvals": {
+        "idempotency_key": "k8",
+        "effect_class": "external_irreversible",
+        "reason": "it is right",
+        "expires_in_s": 60,
+    },
     f"{_TASK}/checkpoints": {
         "idempotency_key": "k6",
         "question": "Sure?",

@@ -88,6 +88,28 @@ BODIES: dict[str, Json] = {
         "reasonCode": "r",
         "blocksRun": True,
     },
+    "POST /api/v1/runs/{id}/tasks/{task}/approvals": {
+        "effect": "external_irreversible",
+        "reason": "it is right",
+        "expiresInS": 60,
+    },
+    "POST /api/v1/workers/{id}/actions": {
+        **_ATTEMPT,
+        "callId": "c1",
+        "tool": "post",
+        "effect": "external_write",
+        "input": {"a": [1]},
+        "summary": "s",
+        "approvalToken": "wla_x_y",
+    },
+    "POST /api/v1/workers/{id}/actions/end": {
+        **_ATTEMPT,
+        "callId": "c1",
+        "state": "completed",
+        "output": {"a": [1]},
+        "error": "e",
+        "summary": "s",
+    },
     "POST /api/v1/runs/{id}/signal": {"key": "go", "value": {"a": 1}},
     "POST /api/v1/runs/{id}/retry": {"task": "a", "from": True, "dryRun": True},
     "POST /api/v1/workers": {

@@ -10,13 +10,13 @@ from windlass.engine import advance, demand, graphs, jobs, passes, runs, workspa
 from windlass.engine.loops import leases, orphans, timers
 from windlass.kernel import (
     cancel,
-    decide,
     downstream,
     ending,
     grow,
     patching,
     recount,
     reopen,
+    reports,
     routing,
     scopes,
     turn,
@@ -78,13 +78,13 @@ def dropped_fence(patch: Patch) -> None:
         assert attempt is not None
         return turn.task(task_of(attempt_id)), attempt
 
-    patch.setattr(decide, "_live", live)
+    patch.setattr(reports, "live", live)
     patch.setattr(turn, "check_attempt", lambda old, new: None)
 
 
 @fault("a result that comes twice is acted on twice")
 def double_accept(patch: Patch) -> None:
-    once = decide._succeeded
+    once = reports.succeeded
 
     def succeeded(turn: Turn, event: AttemptSucceeded) -> Decision:
         attempt = turn.get(Attempt, event.attempt_id)
@@ -92,9 +92,9 @@ def double_accept(patch: Patch) -> None:
             return once(turn, event)
         task = turn.task(attempt.task_id)
         routing.succeed(turn, task, event.output, "")
-        return decide._finish(turn, "attempt.succeeded", task.id, "accepted")
+        return reports.finish(turn, "attempt.succeeded", task.id, "accepted")
 
-    patch.setattr(decide, "_succeeded", succeeded)
+    patch.setattr(reports, "succeeded", succeeded)
 
 
 @fault("a process that found a queue empty never looks into it again")
@@ -152,11 +152,11 @@ def claim_ignores_state(patch: Patch) -> None:
     def claim(turn: Turn, event: Claim) -> Decision:
         task = turn.get(Task, event.task_id)
         if task is None:
-            return decide.NOTHING
+            return reports.NOTHING
         assignment = call.claim(turn, task, event)
-        return decide._finish(turn, "attempt.claimed", task.id, assignment)
+        return reports.finish(turn, "attempt.claimed", task.id, assignment)
 
-    patch.setattr(decide, "_claim", claim)
+    patch.setattr(reports, "claim", claim)
 
 
 @fault("nobody takes work back from a holder that has gone")

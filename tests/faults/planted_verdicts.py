@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.faults.planted import Patch, fault
-from windlass.kernel import decide, routing, verifying
+from windlass.kernel import reports, routing, verifying
 from windlass.kernel.turn import Turn
 from windlass.model.ids import task_of
 from windlass.model.rows import Attempt, Task
@@ -32,7 +32,7 @@ def lost_verdict_forgotten(patch: Patch) -> None:
 
 @fault("what a verifier that lost its lease says counts beside the verdict of the next")
 def verdict_not_fenced(patch: Patch) -> None:
-    right = decide._live
+    right = reports.live
 
     def live(turn: Turn, attempt_id: str) -> tuple[Task, Attempt]:
         attempt = turn.get(Attempt, attempt_id)
@@ -42,4 +42,4 @@ def verdict_not_fenced(patch: Patch) -> None:
                 return task, attempt
         return right(turn, attempt_id)
 
-    patch.setattr(decide, "_live", live)
+    patch.setattr(reports, "live", live)

@@ -41,8 +41,8 @@ class Two(NamedTuple):
         return dict(items[0]) if items else {"inUse": 0, "waiting": 0}
 
     def lives(self, flow: str) -> list[Life]:
-        # A result that comes after its lease has run out is taken under an attempt of its own, which
-        # was never handed to anybody and holds nothing.
+        # A result that comes after its lease has run out is taken under an attempt of its own, that
+        # nobody was given and that holds nothing.
         sql = (
             "select a.claimed_at, a.finished_at from windlass.attempts a"
             " join windlass.runs r on r.id = a.run_id where r.flow_name = $1 and a.limits <> ''"

@@ -194,6 +194,8 @@ def asked(route: Route, known: dict[str, str]) -> tuple[str, Json | None]:
         "{task_id}": f"{known['planned']}~plan.0~a.0",
         "{checkpoint_id}": known["question"],
         "{bot_id}": "bot",
+        "{approval}": "none",
+        "{approval_id}": "none",
     }
     path = route.path
     for word, value in words.items():

@@ -11,7 +11,7 @@ from windlass.drivers.sql.migrate import SCHEMA
 from windlass.drivers.sql.migrate_postgres import RELEASE
 from windlass.drivers.sql.migrate_postgres import TABLES as TABLES_OF_ALL
 from windlass.drivers.sql.queries import load_migrations
-from windlass.model import access, dead_letters, effects, limits, packages, patches, tenants
+from windlass.model import access, dead_letters, effects, ledger, limits, packages, patches, tenants
 from windlass.model.rows import Row
 
 NAMES = [
@@ -27,8 +27,9 @@ NAMES = [
     "0010_dead_letters",
     "0011_barriers",
     "0012_budgets",
+    "0013_ledger",
 ]
-WHERE_ROWS_ARE = (access, dead_letters, effects, limits, packages, patches, tenants)
+WHERE_ROWS_ARE = (access, dead_letters, effects, ledger, limits, packages, patches, tenants)
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]
 
 

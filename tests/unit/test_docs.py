@@ -10,7 +10,7 @@ from tools import diagrams, reference
 from windlass.dialects.fields import DESCRIPTIVE
 from windlass.dialects.flow import fanout, mappings, nodes, subflows, targets
 from windlass.dialects.flow.conditions import OPERATORS
-from windlass.kernel import decide
+from windlass.kernel import decide, reports, requests
 from windlass.kernel.scopes import timer_kinds
 from windlass.model.graph import Kind
 from windlass.model.rows import Task
@@ -53,8 +53,9 @@ def test_every_field_of_the_flow_dialect_is_in_its_reference() -> None:
 
 def test_every_event_type_is_in_the_reference() -> None:
     types = {f"timer.{kind}" for kind in {"cancel", *all_timer_kinds()}}
-    for node in ast.walk(ast.parse(Path(decide.__file__).read_text())):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_finish":
+    text = "".join(Path(str(each.__file__)).read_text() for each in (decide, reports, requests))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "finish":
             name = node.args[1]
             types |= {str(name.value)} if isinstance(name, ast.Constant) else set()
     text = page("reference/events.md")

@@ -19,6 +19,7 @@ COMMANDS = {
     "hint": (f"{HOME}.plan:hint", "Tell a plan something, or have it made anew."),
     "why": (f"{HOME}.run:why", "Say in one line what a run waits for."),
     "inbox": (f"{HOME}.inbox:inbox", "Answer what waits for a person."),
+    "action": (f"{HOME}.action:action", "See what attempts did outside; approve what stays done."),
     "dead": (f"{HOME}.dead:dead", "Look at what was given up for good; replay or drop it."),
     "pkg": (f"{HOME}.pkg:pkg", "Make, publish and install packages of nodes."),
     "limit": (f"{HOME}.limit:limit", "Look at limits by key, and change them."),

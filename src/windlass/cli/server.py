@@ -189,6 +189,11 @@ def dev(
     help="Retries of one tenant that may be out at once; 0 is no bound.",
 )
 @setting(
+    "--tool-effects",
+    default="",
+    help="Effect classes of tools: deploy=external_irreversible,ping=external_read,….",
+)
+@setting(
     "--no-worker-s",
     type=click.FloatRange(min=0),
     default=30.0,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 import anyio
 import httpx
 
-from windlass.client import calls, plan_calls, scripts, wire
+from windlass.client import calls, ledger, plan_calls, scripts, wire
 from windlass.client import dead_letters as letters
 from windlass.client.methods import AsyncMethod, AsyncRunMethod, Becomes
 from windlass.client.requests import Call, Pause, Script, Work
@@ -220,6 +220,10 @@ class AsyncRun:
     hint = AsyncRunMethod(plan_calls.hint)
     cancel_task = AsyncRunMethod(plan_calls.cancel_task)
     ask = AsyncRunMethod(plan_calls.ask)
+    actions = AsyncRunMethod(ledger.actions)
+    approvals = AsyncRunMethod(ledger.approvals)
+    approve = AsyncRunMethod(ledger.approve)
+    revoke = AsyncRunMethod(ledger.revoke)
     delete = AsyncRunMethod(calls.delete)
     signal = AsyncRunMethod(calls.signal)
     retry = AsyncRunMethod(calls.retry)

@@ -352,6 +352,51 @@ class DeadLettersDone(Shape, frozen=True, kw_only=True):
     before: int
 
 
+class ActionInfo(Shape, frozen=True, kw_only=True):
+    """Something an attempt did outside."""
+
+    id: str
+    run_id: str
+    task_id: str
+    attempt_id: str
+    call_id: str
+    tool: str
+    effect: str
+    state: str
+    """`running`, `completed`, `failed`, or `unknown`: its attempt ended without saying."""
+    summary: str = ""
+    input: Any = None
+    output: Any = None
+    error: str = ""
+    approval_id: str = ""
+    seq: int = 0
+    started_at: int
+    finished_at: int | None = None
+
+
+class ApprovalInfo(Shape, frozen=True, kw_only=True):
+    """Somebody allowed one attempt one thing that cannot be undone."""
+
+    id: str
+    run_id: str
+    task_id: str
+    attempt_id: str
+    effect: str
+    state: str
+    reason: str = ""
+    approved_by: str = ""
+    created_at: int
+    expires_at: int
+    used_by: str = ""
+    used_at: int | None = None
+
+
+class Approval(ApprovalInfo, frozen=True, kw_only=True):
+    """An approval as it was made, with its token; that is shown this once."""
+
+    token: str | None = None
+
+
 class UserInfo(Shape, frozen=True, kw_only=True):
     user_id: str
     username: str

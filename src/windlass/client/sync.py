@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import httpx
 
-from windlass.client import calls, plan_calls, scripts, wire
+from windlass.client import calls, ledger, plan_calls, scripts, wire
 from windlass.client import dead_letters as letters
 from windlass.client.methods import Becomes, Method, RunMethod
 from windlass.client.requests import Call, Pause, Script, Work
@@ -215,6 +215,10 @@ class Run:
     hint = RunMethod(plan_calls.hint)
     cancel_task = RunMethod(plan_calls.cancel_task)
     ask = RunMethod(plan_calls.ask)
+    actions = RunMethod(ledger.actions)
+    approvals = RunMethod(ledger.approvals)
+    approve = RunMethod(ledger.approve)
+    revoke = RunMethod(ledger.revoke)
     delete = RunMethod(calls.delete)
     signal = RunMethod(calls.signal)
     retry = RunMethod(calls.retry)

@@ -12,6 +12,7 @@ from windlass.model.budgets import SCALES, budget_key
 from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
 from windlass.model.errors import Conflict
+from windlass.model.ledger import Action, Approval
 from windlass.model.limits import LimitUse, limit_id
 from windlass.model.patches import GraphPatch
 from windlass.model.rows import (
@@ -43,6 +44,8 @@ OF_A_RUN: tuple[tuple[type[Row], str], ...] = (
     (LogChunk, "number"),
     (Checkpoint, "id"),
     (Timer, "due_at"),
+    (Action, "id"),
+    (Approval, "id"),
     (Attempt, "id"),
     (Task, "id"),
     (GraphPatch, "rev"),

@@ -68,6 +68,8 @@ class Settings(msgspec.Struct, frozen=True):
     """How many retries of a tenant may begin in a minute; 0 is no bound."""
     retries_at_once: int = 0
     """How many of them may be out at the same time."""
+    tool_effects: str = ""
+    """Effect classes of tools beside those built in, as `deploy=external_irreversible,…`."""
     limits: Limits = Limits()
 
 

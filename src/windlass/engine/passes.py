@@ -22,9 +22,8 @@ from windlass.engine.loading import load
 from windlass.engine.notices import notices_of
 from windlass.engine.workspace import Batch, RunView, Workspace
 from windlass.kernel.bounds import Limits
-from windlass.kernel.decide import NOTHING
 from windlass.kernel.events import BreakRun, Claim, LeaseExpired, ParkTask, WakeTask
-from windlass.kernel.turn import Decision
+from windlass.kernel.turn import NOTHING, Decision
 from windlass.kernel.view import Missing, Need, Outgrown
 from windlass.model.assignment import Assignment
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError
@@ -202,6 +201,12 @@ class Pass:
                 return self._decide(job)
             if not isinstance(job, ClaimJob):
                 raise
+            if not view.fresh:
+                # Something of the run was decided here already, on rows that may be old: if they
+                # are, saving finds out. If not, the next pass looks with fresh eyes.
+                view.doubted = True
+                job.outcome = Conflict(f"cannot be claimed by what is in memory: {error!r}")
+                return None
             log.exception("a task of run %s cannot be claimed", job.run_id)
             return self._claim_failed(job, error)
         self.shared.jobs.decided(job, decision, view)

@@ -15,6 +15,7 @@ import msgspec
 from windlass.kernel.turn import Decision
 from windlass.kernel.view import Missing, Need
 from windlass.model.graph import Graph
+from windlass.model.ledger import Action, Approval
 from windlass.model.patches import GraphPatch
 from windlass.model.rows import (
     AffinityHold,
@@ -53,6 +54,8 @@ TABLES: tuple[type[Row], ...] = (
     Binding,
     AffinityHold,
     GraphPatch,
+    Action,
+    Approval,
 )
 """What a decision may ask for by key."""
 
@@ -69,6 +72,8 @@ class RunView:
         """Tasks or attempts that had ended were forgotten."""
         self.fresh = True
         """Everything in memory was read in this pass."""
+        self.doubted = False
+        """What is in memory made no sense; it is read again after this pass."""
         self.tables: dict[type[Row], dict[Any, Row | None]] = {table: {} for table in TABLES}
         self.grown: tuple[int, Graph] | None = None
         """The run's graph since a patch that was decided here, and its revision. It goes with the
@@ -200,6 +205,8 @@ class RunView:
         # Not the run's own: whatever other runs have made of it counts.
         self.tables[AffinityHold].clear()
         self.tables[GraphPatch].clear()
+        self.tables[Action].clear()
+        self.tables[Approval].clear()
         timers = self.tables[Timer]
         for key in [k for k, timer in timers.items() if timer is None]:
             del timers[key]
@@ -298,7 +305,7 @@ class Workspace:
             if view is None:
                 continue
             run = view.run
-            if run is None or run.state in RUN_ENDED or not run.active:
+            if run is None or run.state in RUN_ENDED or not run.active or view.doubted:
                 # Ended, or waiting for a time, a signal or a person: that costs no memory.
                 self.forget(run_id)
             else:

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from windlass.model.hints import Hint
+from windlass.model.ledger import ActionCall, ActionOutcome, EffectClass
 from windlass.model.patches import Patch
 from windlass.model.questions import Request
 from windlass.model.rows import Failure, Json, Run
@@ -83,6 +84,20 @@ class AttemptFailed(msgspec.Struct, frozen=True):
     usage: dict[str, int] | None = None
 
 
+class ActionBegan(msgspec.Struct, frozen=True):
+    """An attempt is about to do something outside."""
+
+    attempt_id: str
+    call: ActionCall
+
+
+class ActionEnded(msgspec.Struct, frozen=True):
+    """How that went; what happened outside is a fact, also if the lease is gone by now."""
+
+    attempt_id: str
+    outcome: ActionOutcome
+
+
 class NextRequested(msgspec.Struct, frozen=True):
     """A running middleware calls for what comes after it; the same request calls once."""
 
@@ -151,6 +166,26 @@ class HintGiven(msgspec.Struct, frozen=True):
     by: str = ""
 
 
+class ApprovalGiven(msgspec.Struct, frozen=True):
+    """Somebody allows the attempt that a task has, or has next, one thing that cannot be undone."""
+
+    run_id: str
+    task_id: str
+    approval_id: str
+    token_hash: str
+    effect: EffectClass
+    reason: str
+    by: str
+    expires_in_ms: int
+
+
+class ApprovalRevoked(msgspec.Struct, frozen=True):
+    """It was allowed, and is no more."""
+
+    run_id: str
+    approval_id: str
+
+
 class PriorityChanged(msgspec.Struct, frozen=True):
     """What waits of a run, and what it will come to, goes before or after others from now on."""
 
@@ -207,6 +242,8 @@ RunEvent = (
     | AttemptStarted
     | AttemptSucceeded
     | AttemptFailed
+    | ActionBegan
+    | ActionEnded
     | NextRequested
     | LeaseExpired
     | TimerFired
@@ -216,6 +253,8 @@ RunEvent = (
     | TaskCancelRequested
     | QuestionAsked
     | HintGiven
+    | ApprovalGiven
+    | ApprovalRevoked
     | PriorityChanged
     | RetryRequested
     | RebindRequested

@@ -85,6 +85,10 @@ class Decision(msgspec.Struct):
     """Budgets nobody is asked about any more, and by how much each was raised."""
 
 
+NOTHING = Decision()
+"""An event that changes nothing."""
+
+
 class Turn:
     """Reads and writes of one decision; see the module's docstring."""
 

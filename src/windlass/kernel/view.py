@@ -30,8 +30,8 @@ class Missing(Exception):
 
 
 class Outgrown(Exception):
-    """A row is of a node that the graph does not have, or has otherwise: it was read after the run's
-    own row, and the graph has changed in between. Read again and ask again."""
+    """A row is of a node that the graph does not have, or has otherwise: it was read after its run,
+    and the graph has changed in between. Read again and ask again."""
 
 
 class View(Protocol):

@@ -61,6 +61,38 @@ class Result(Wire, frozen=True, kw_only=True, omit_defaults=True):
     """What it has used up: `tokens`, `money`."""
 
 
+class ActionStart(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """What an attempt is about to do outside."""
+
+    attempt_id: str
+    token: str | int
+    call_id: str
+    tool: str
+    effect: str = ""
+    """Its effect class; where it is empty, the server's policy has to know the tool."""
+    input: Any = None
+    summary: str = ""
+    approval_token: str = ""
+
+
+class ActionEnd(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """How it went."""
+
+    attempt_id: str
+    token: str | int
+    call_id: str
+    state: str
+    """`completed` or `failed`."""
+    output: Any = None
+    error: str = ""
+    summary: str = ""
+
+
+class ActionReceipt(Wire, frozen=True, kw_only=True):
+    status: str
+    """`accepted`, or `duplicate` where the same was said before."""
+
+
 class Said(Wire, frozen=True, kw_only=True):
     """What an attempt has logged since the worker last told."""
 

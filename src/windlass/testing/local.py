@@ -180,11 +180,11 @@ def real_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _executions(handlers: Worker | Mapping[str, Handler]) -> dict[str, Execute]:
+def _executions(handlers: Worker | Mapping[str, Handler], engine: Engine) -> dict[str, Execute]:
     """What executes the tasks of each queue, whatever transport a node names."""
     transports = (Transport.LOCAL, Transport.PULL, Transport.PUSH)
     if isinstance(handlers, Worker):
-        return executions(handlers, *transports)
+        return executions(handlers, *transports, engine=engine)
     return {
         f"{transport}:{name}": function(handler, inline=not inspect.iscoroutinefunction(handler))
         for name, handler in handlers.items()
@@ -204,7 +204,7 @@ async def local_engine(
     database = MemoryDatabase(fake or real_ms)
     engine = Engine(MemoryStore(database), settings, name="local")
     caps = handlers.caps if isinstance(handlers, Worker) else {}
-    runner = Runner(Attempts(engine), "local", _executions(handlers), _SLOTS, caps=caps)
+    runner = Runner(Attempts(engine), "local", _executions(handlers, engine), _SLOTS, caps=caps)
     loops = (Timers(engine), LimitWakes(engine), Leases(engine))
     duties = [engine.advance.run(), *(run_forever(loop) for loop in loops)]
     tasks = [asyncio.ensure_future(duty) for duty in duties]

@@ -1,27 +1,72 @@
 """Services as local executions: the same handlers a worker hosts, without a worker process."""
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any
 
 import msgspec
 
 from windlass.drivers.dispatch.runner import AttemptError, Done, Execute
+from windlass.engine import ledger
+from windlass.engine.engine import Engine
 from windlass.model.assignment import Assignment
 from windlass.model.rows import Failure
+from windlass.protocol.exchange import ActionEnd, ActionStart
 from windlass.worker import outcome
 from windlass.worker.context import Context
 from windlass.worker.registry import Service, Worker
 
 
-def executions(worker: Worker, *transports: str) -> dict[str, Execute]:
+class EngineLedger:
+    """The ledger of services that run beside their engine, in threads or on its loop."""
+
+    def __init__(self, engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
+        self._engine = engine
+        self._loop = loop
+
+    def begin(self, start: ActionStart) -> None:
+        self._wait_for(
+            ledger.begin(
+                self._engine,
+                start.attempt_id,
+                start.call_id,
+                start.tool,
+                start.effect,
+                input=start.input,
+                summary=start.summary,
+                token=start.approval_token,
+            )
+        )
+
+    def end(self, end: ActionEnd) -> None:
+        self._wait_for(
+            ledger.end(
+                self._engine,
+                end.attempt_id,
+                end.call_id,
+                end.state,
+                output=end.output,
+                error=end.error,
+                summary=end.summary,
+            )
+        )
+
+    def _wait_for(self, told: Coroutine[Any, Any, str]) -> None:
+        asyncio.run_coroutine_threadsafe(told, self._loop).result()
+
+
+def executions(
+    worker: Worker, *transports: str, engine: Engine | None = None
+) -> dict[str, Execute]:
     """Every service of a worker, by the queues of these transports."""
     return {
-        f"{transport}:{name}": execution(service)
+        f"{transport}:{name}": execution(service, engine)
         for name, service in worker.services.items()
         for transport in transports
     }
 
 
-def execution(service: Service) -> Execute:
+def execution(service: Service, engine: Engine | None = None) -> Execute:
     async def execute(assignment: Assignment) -> Done:
         params = msgspec.json.decode(assignment.params)
         context = Context(
@@ -33,6 +78,7 @@ def execution(service: Service) -> Execute:
             params=params,
             role=str(assignment.role),
             feedback=msgspec.json.decode(assignment.feedback) if assignment.feedback else (),
+            ledger=None if engine is None else EngineLedger(engine, asyncio.get_running_loop()),
         )
         try:
             given = msgspec.json.decode(assignment.input)

@@ -54,6 +54,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Retries of a tenant that may begin in a minute; 0 is no bound."""
     retry_budget_concurrent: int = 0
     """Retries of a tenant that may be out at once; 0 is no bound."""
+    tool_effects: str = ""
+    """Effect classes of tools, as `deploy=external_irreversible,ping=external_read`."""
     worker_kept_days: float = 30.0
     """How long workers that nobody has heard of, and what they said of packages, are remembered."""
     url_tokens: bool = False

@@ -30,6 +30,7 @@ from windlass.engine.loops.pruning import Pruning
 from windlass.engine.loops.timers import Timers
 from windlass.engine.loops.unserved import UnservedCalls
 from windlass.model.effects import RELEASE
+from windlass.model.ledger import read_policy
 from windlass.model.rows import Worker
 from windlass.ports.store import Store
 from windlass.protocol.packages.signature import Trust
@@ -76,12 +77,14 @@ class Group:
 
 
 def settings_of(options: ServerOptions) -> Settings:
+    read_policy(options.tool_effects)  # what is wrong with it is said before anything starts
     return Settings(
         lease_s=options.lease_s,
         strict_workflows=options.strict_workflows,
         no_worker_s=options.no_worker_s,
         retries_per_minute=options.retry_budget_per_minute,
         retries_at_once=options.retry_budget_concurrent,
+        tool_effects=options.tool_effects,
         worker_kept_s=options.worker_kept_days * 86_400,
         manifest_kept_s=options.worker_kept_days * 86_400,
     )

@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
-from windlass.worker.errors import Cancelled
+from windlass.protocol.exchange import ActionStart
+from windlass.worker.actions import Action, Ledger
+from windlass.worker.errors import ActionRefused, Cancelled
 
 LOG_CHARS_MAX = 64 * 1024
 
@@ -42,6 +44,8 @@ class Context:
         role: str = "work",
         feedback: Sequence[Any] = (),
         clock: Callable[[], float] = time.monotonic,
+        ledger: Ledger | None = None,
+        token: str | int = "",
     ) -> None:
         self.attempt_id = attempt_id
         self.run_id = run_id
@@ -65,6 +69,11 @@ class Context:
         self._lines: list[str] = []
         self._chars = 0
         self._usage: dict[str, float] = {}
+        self._calls = 0
+        self.ledger = ledger
+        """Where actions are written down; None where nothing is."""
+        self.token = token
+        """The proof that this attempt was leased to its worker."""
 
     @property
     def cancelled(self) -> bool:
@@ -119,6 +128,40 @@ class Context:
         """What was reported so far, by unit."""
         with self._lock:
             return dict(self._usage)
+
+    def action(
+        self,
+        tool: str,
+        effect: str = "",
+        *,
+        input: Any = None,  # noqa: A002  what people call it
+        summary: str = "",
+        approval: str = "",
+        call_id: str = "",
+    ) -> Action:
+        """Something this attempt does outside, for `with` or `async with`: written down before the
+        body runs, and after it with its outcome.
+
+        `effect` is its class (`external_write`, …); the server knows that of common tools. What is
+        `external_irreversible` needs the token of an approval. The same `call_id` is the same
+        action however often it is said.
+        """
+        if self.ledger is None:
+            raise ActionRefused("this attempt has no ledger: actions need a pull or push worker")
+        with self._lock:
+            self._calls += 1
+            number = self._calls
+        start = ActionStart(
+            attempt_id=self.attempt_id,
+            token=self.token,
+            call_id=call_id or str(number),
+            tool=tool,
+            effect=effect,
+            input=input,
+            summary=summary,
+            approval_token=approval,
+        )
+        return Action(self.ledger, start)
 
     @property
     def log_text(self) -> str:

@@ -19,5 +19,9 @@ class TemporaryError(ServiceError):
         self.retry_after_s = retry_after_s
 
 
+class ActionRefused(PermanentError):
+    """The server will not have an action done: it needs an approval, or nobody knows the tool."""
+
+
 class Cancelled(WindlassError):
     """The attempt should stop: somebody cancelled it, or its lease is gone."""

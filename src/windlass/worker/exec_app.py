@@ -11,6 +11,7 @@ import msgspec
 
 from windlass.model.ids import run_of, task_of
 from windlass.protocol.exchange import SAID_MAX, Said
+from windlass.worker.actions import Ledger
 from windlass.worker.context import Context, Stop
 from windlass.worker.leases import unsaid
 from windlass.worker.outcome import Outcome
@@ -48,8 +49,16 @@ class _Gone(Exception):
 class ExecApp:
     """An ASGI application over a runtime."""
 
-    def __init__(self, worker: Worker, runtime: Runtime, concurrency: int, token: str) -> None:
+    def __init__(
+        self,
+        worker: Worker,
+        runtime: Runtime,
+        concurrency: int,
+        token: str,
+        ledger: Ledger | None = None,
+    ) -> None:
         self._worker = worker
+        self._ledger = ledger
         self._runtime = runtime
         self._token = token
         # Callers above the bound wait in line: to refuse them would look like a broken worker.
@@ -135,9 +144,8 @@ class ExecApp:
             await _answer(send, 400, {"result": None, "error": "bad request"})
             return
         context = self._context(headers, body)
-        token = headers.get("x-windlass-token", b"").decode("latin-1")
         timeout_ms = _whole(headers.get("x-windlass-timeout-ms"))
-        call = Call(service, context, body.input, timeout_ms, token)
+        call = Call(service, context, body.input, timeout_ms, context.token)
         await _answer(send, 200, _answer_of(await self._perform(call, receive), context))
 
     def _context(self, headers: dict[str, bytes], body: ExecBody) -> Context:
@@ -152,6 +160,8 @@ class ExecApp:
             params=body.params or {},
             role=headers.get("x-windlass-role", b"work").decode("latin-1"),
             feedback=body.feedback,
+            ledger=self._ledger if attempt else None,
+            token=headers.get("x-windlass-token", b"").decode("latin-1"),
         )
 
     async def _perform(self, call: Call, receive: Receive) -> Outcome:

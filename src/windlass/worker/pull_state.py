@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from windlass.protocol.exchange import RESULTS_MAX, Assigned, Exchange, Fault, Reply, Result
+from windlass.worker.actions import Ledger
 from windlass.worker.asking import Ask
 from windlass.worker.context import Context, Stop
 from windlass.worker.leases import Leases
@@ -25,7 +26,11 @@ class PullState:
     """Belongs to one event loop."""
 
     def __init__(
-        self, runtime: Runtime, leases: Leases, clock: Callable[[], float] = time.monotonic
+        self,
+        runtime: Runtime,
+        leases: Leases,
+        clock: Callable[[], float] = time.monotonic,
+        ledger: Ledger | None = None,
     ) -> None:
         self.runtime = runtime
         self.unsent = UnsentResults()
@@ -33,6 +38,7 @@ class PullState:
         """Set when a handler has ended: a slot is free, and mostly a result is there."""
         self._leases = leases
         self._clock = clock
+        self._ledger = ledger
         self._singly = 0
         self._given_back: set[str] = set()
 
@@ -65,7 +71,7 @@ class PullState:
         self._leases.stop(reply.lost, Stop.LOST)
         self._leases.stop(reply.cancel, Stop.CANCELLED)
         for assigned in reply.attempts:
-            call = _call_of(assigned, self._clock)
+            call = _call_of(assigned, self._clock, self._ledger)
             self._leases.add(call.context, assigned.lease_s, asked_at, assigned.token)
             self.runtime.start(call, self._finished)
 
@@ -110,7 +116,7 @@ class PullState:
         self.unsent.add(_result_of(call, outcome))
 
 
-def _call_of(assigned: Assigned, clock: Callable[[], float]) -> Call:
+def _call_of(assigned: Assigned, clock: Callable[[], float], ledger: Ledger | None) -> Call:
     context = Context(
         attempt_id=assigned.attempt_id,
         run_id=assigned.run_id,
@@ -121,6 +127,8 @@ def _call_of(assigned: Assigned, clock: Callable[[], float]) -> Call:
         role=assigned.role,
         feedback=assigned.feedback,
         clock=clock,
+        ledger=ledger,
+        token=assigned.token,
     )
     given = msgspec.json.decode(assigned.input)
     return Call(assigned.service, context, given, assigned.timeout_ms, assigned.token)

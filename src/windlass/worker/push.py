@@ -17,6 +17,7 @@ import anyio
 import uvicorn
 
 from windlass.model.errors import WindlassError
+from windlass.worker.actions import HttpLedger
 from windlass.worker.context import Stop
 from windlass.worker.exec_app import ExecApp
 from windlass.worker.push_registration import PushRegistration
@@ -46,7 +47,13 @@ class PushServer:
         settings = self._settings
         listening = bind(settings.listen)
         self.url = reachable_url(settings.listen, listening)
-        app = ExecApp(self._worker, self._runtime, settings.concurrency, settings.push_token)
+        app = ExecApp(
+            self._worker,
+            self._runtime,
+            settings.concurrency,
+            settings.push_token,
+            HttpLedger(settings),
+        )
         server = _Server(
             uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none")
         )

@@ -13,6 +13,7 @@ import uvloop
 
 from windlass.client.transport import Connection
 from windlass.protocol.exchange import Registration
+from windlass.worker.actions import HttpLedger
 from windlass.worker.calls import BlockingCalls, ServerCalls
 from windlass.worker.lease_renewer import LeaseRenewer
 from windlass.worker.leases import Leases
@@ -54,7 +55,8 @@ def pull_loop(worker: Worker, runtime: Runtime, settings: WorkerSettings) -> Pul
         ServerCalls(Connection(settings.server, settings.token, settings.tls_ca), registration)
         for _ in range(2)
     )
-    return PullLoop(main, side, PullState(runtime, leases), renewer)
+    state = PullState(runtime, leases, ledger=HttpLedger(settings))
+    return PullLoop(main, side, state, renewer)
 
 
 async def run_pull(worker: Worker, settings: WorkerSettings) -> bool:

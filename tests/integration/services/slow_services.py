@@ -1,5 +1,6 @@
 """Services for tests: each writes a line when it begins, so effects can be counted."""
 
+import asyncio
 import os
 import time
 from pathlib import Path
@@ -33,3 +34,13 @@ def sleepy(ctx: Any, params: dict[str, Any]) -> str:
             ctx.check()
         time.sleep(0.02)
     return "slept"
+
+
+@worker.service("acting")
+async def acting(ctx: Any, params: dict[str, Any]) -> str:
+    """Does something outside, for as long as it is told; its second try finds it done."""
+    async with ctx.action("charge", "external_write", input={"try": ctx.number}) as action:
+        note(f"charging {ctx.attempt_id}")
+        await asyncio.sleep(float(params.get("seconds", 0)) if ctx.number == 1 else 0)
+        action.output = {"charged": True}
+    return "charged"

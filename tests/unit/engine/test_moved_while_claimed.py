@@ -8,7 +8,10 @@ import pytest
 from windlass.engine.attempts import Attempts
 from windlass.engine.jobs import Job
 from windlass.engine.loops.leases import Leases
-from windlass.kernel.events import AttemptSucceeded
+from windlass.kernel import reports
+from windlass.kernel.events import AttemptSucceeded, Claim
+from windlass.kernel.turn import Turn
+from windlass.model.assignment import Assignment
 from windlass.model.rows import Attempt, Task
 from windlass.model.states import Role, TaskState
 from windlass.testing.local import local_engine
@@ -39,3 +42,23 @@ async def test_a_verdict_is_not_asked_of_whoever_waits_for_the_work_itself() -> 
         assert task.state is TaskState.VERIFYING
         roles = [attempt.role for attempt in local.database.of_run(Attempt, run_id)]
         assert Role.VERIFY not in roles
+
+
+async def test_a_claim_that_old_rows_make_no_sense_of_is_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is in memory may be of another moment than a task just read; nobody is at fault."""
+    once, tries = reports.claim_task, list[Turn]()
+
+    def claim_task(turn: Turn, task: Task, by: Claim) -> Assignment:
+        tries.append(turn)
+        assert len(tries) > 1, "these rows contradict each other"
+        return once(turn, task, by)
+
+    async with local_engine({}) as local:
+        await local.start({"start": "a", "nodes": {"a": {"exec_type": "queue", "service": "make"}}})
+        monkeypatch.setattr(reports, "claim_task", claim_task)
+        [given] = await Attempts(local.engine).claim("w1", ["pull:make"], 1, 1.0)
+        assert given.number == 1
+    assert "cannot be claimed" not in caplog.text
+    assert tries[0].view is not tries[1].view, "it was read again"

@@ -62,6 +62,8 @@ NO_LINE = {
             "POST /api/v1/workers/register",
             "POST /api/v1/workers/heartbeat",
             "POST /api/v1/workers/{id}/exchange",
+            "POST /api/v1/workers/{id}/actions",
+            "POST /api/v1/workers/{id}/actions/end",
             "DELETE /api/v1/workers/{id}",
             "POST /workers/register",
             "POST /workers/heartbeat",
@@ -358,6 +360,27 @@ async def test_steering_a_plan_and_its_lines_are_one_commit_each() -> None:
         assert asked == (1, ["checkpoint.ask"])
         cancelled = await said.act(f"{task}/cancel", {}, id=run, task="b")
         assert cancelled == (1, ["task.cancel"])
+
+
+async def test_an_approval_and_its_lines_are_one_commit_each() -> None:
+    async with api() as said:
+        run = await plan_of_three(said)
+        path = f"POST {RUN}/tasks/{{task}}/approvals"
+        given = await said.act(path, {"reason": "right"}, id=run, task="a")
+        assert given == (1, ["approval.give"])
+        gone = await said.act(
+            f"DELETE {RUN}/approvals/{{approval}}", id=run, approval=said.answer["id"]
+        )
+        assert gone == (1, ["approval.revoke"])
+        at = "/orchestration/runs/{run_id}/tasks/{task_id}/approvals"
+        named = {"run_id": run, "task_id": f"{run}~plan.0~a.0"}
+        body = {"reason": "right", "effect_class": "external_irreversible", "idempotency_key": "k"}
+        assert await said.act(f"POST {at}", body, **named) == (1, ["approval.give"])
+        made = said.answer["id"]
+        assert await said.act(f"POST {at}", body, **named) == (0, []), "the same again is the same"
+        assert (said.answer["id"], said.answer["token"]) == (made, None)
+        gone = await said.act(f"DELETE {at}/{{approval_id}}", approval_id=made, **named)
+        assert gone == (1, ["approval.revoke"])
 
 
 async def test_what_is_done_on_the_orchestration_surface_and_its_lines_are_one_commit_each() -> (

@@ -18,6 +18,7 @@ from windlass.ports.store import Cond
 from windlass.server.api.history import follow
 from windlass.server.caller import engine_of
 from windlass.server.compat.memoh import words
+from windlass.server.compat.memoh.approvals import action_records
 from windlass.server.compat.memoh.history import record_at
 from windlass.server.compat.memoh.pages import cursor_of, page, seq_of
 from windlass.server.compat.memoh.record import (
@@ -174,7 +175,7 @@ async def inspector(request: Request) -> Response:
             "input_manifests": [],
             "execution_spans": [span(row) for row in attempts],
             "flow_spans": [span(row) for row in attempts if row.role is Role.PLAN],
-            "action_records": [],
+            "action_records": await action_records(engine, run.id),
             "checkpoints": [checkpoint_view(row) for row in asked],
             "artifacts": artifacts,
             "workers": [{"id": row.id, "status": "active"} for row in workers],

@@ -1,6 +1,6 @@
 """The paths of this surface."""
 
-from windlass.server.compat.memoh import changing, reading, runs, unserved
+from windlass.server.compat.memoh import approvals, changing, reading, runs, unserved
 from windlass.server.compat.memoh.wire import message
 from windlass.server.routes import Handler, Route
 
@@ -16,6 +16,7 @@ _READS: list[tuple[str, Handler]] = [
     (f"{_RUN}/events", reading.list_events),
     (f"{_RUN}/watch", reading.watch),
     (f"{_RUN}/inspector", reading.inspector),
+    (f"{_TASK}/approvals", approvals.list_approvals),
     ("/env-resources", unserved.empty),
     ("/env-resources/{id}", unserved.no_such),
     ("/container-images", unserved.empty),
@@ -29,6 +30,7 @@ _CHANGES: list[tuple[str, Handler, int]] = [
     (f"{_TASK}/cancel", changing.cancel_task, 200),
     (f"{_TASK}/retry", changing.retry_task, 200),
     (f"{_TASK}/checkpoints", changing.ask, 201),
+    (f"{_TASK}/approvals", approvals.approve, 201),
     ("/checkpoints/{checkpoint_id}/resolve", changing.resolve, 200),
     (f"{_RUN}/blackboard/rebuild", unserved.rebuild, 200),
     ("/env-resources", unserved.no_runtime, 201),
@@ -40,5 +42,14 @@ ROUTES = [
     *(
         Route("POST", _AT + path, handler, "operator", status=status, errors=message, control=True)
         for path, handler, status in _CHANGES
+    ),
+    Route(
+        "DELETE",
+        f"{_AT}{_TASK}/approvals/{{approval_id}}",
+        approvals.revoke,
+        "operator",
+        status=204,
+        errors=message,
+        control=True,
     ),
 ]
