@@ -6,6 +6,7 @@ import pytest
 
 from tests.faults import (
     planted_budgets,
+    planted_ledger,
     planted_letters,
     planted_limits,
     planted_plans,
@@ -21,6 +22,7 @@ MORE = (
     planted_letters,
     planted_limits,
     planted_plans,
+    planted_ledger,
     planted_steering,
     planted_verdicts,
 )

@@ -24,8 +24,9 @@ from windlass.kernel import (
 )
 from windlass.kernel import requeue as requeuing
 from windlass.kernel.events import AttemptSucceeded, Claim, TimerFired
+from windlass.kernel.finish import finish
 from windlass.kernel.nodes import call, fanout, subflow
-from windlass.kernel.turn import Decision, Turn
+from windlass.kernel.turn import NOTHING, Decision, Turn
 from windlass.model.errors import Problem
 from windlass.model.graph import Edge, Graph, Node
 from windlass.model.ids import branch_id, task_of
@@ -92,7 +93,7 @@ def double_accept(patch: Patch) -> None:
             return once(turn, event)
         task = turn.task(attempt.task_id)
         routing.succeed(turn, task, event.output, "")
-        return reports.finish(turn, "attempt.succeeded", task.id, "accepted")
+        return finish(turn, "attempt.succeeded", task.id, "accepted")
 
     patch.setattr(reports, "succeeded", succeeded)
 
@@ -152,9 +153,9 @@ def claim_ignores_state(patch: Patch) -> None:
     def claim(turn: Turn, event: Claim) -> Decision:
         task = turn.get(Task, event.task_id)
         if task is None:
-            return reports.NOTHING
+            return NOTHING
         assignment = call.claim(turn, task, event)
-        return reports.finish(turn, "attempt.claimed", task.id, assignment)
+        return finish(turn, "attempt.claimed", task.id, assignment)
 
     patch.setattr(reports, "claim", claim)
 

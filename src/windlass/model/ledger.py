@@ -18,6 +18,7 @@ import msgspec
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Json, Row
 from windlass.model.states import ATTEMPT_LIVE, AttemptState
+from windlass.model.values import is_list, is_object
 
 CALL_ID_MAX = 200
 TOOL_MAX = 200
@@ -209,9 +210,9 @@ def without_tokens(value: Any) -> Any:
     """A value in which every approval's token is blotted out, wherever it stands."""
     if isinstance(value, str):
         return "[approval token]" if value.startswith(_PREFIX) else value
-    if isinstance(value, list):
+    if is_list(value):
         return [without_tokens(each) for each in value]
-    if isinstance(value, dict):
+    if is_object(value):
         return {key: without_tokens(each) for key, each in value.items()}
     return value
 

@@ -8,7 +8,7 @@ import pytest
 from windlass.engine.attempts import Attempts
 from windlass.engine.jobs import Job
 from windlass.engine.loops.leases import Leases
-from windlass.kernel import reports
+from windlass.kernel import claims, reports
 from windlass.kernel.events import AttemptSucceeded, Claim
 from windlass.kernel.turn import Turn
 from windlass.model.assignment import Assignment
@@ -48,7 +48,7 @@ async def test_a_claim_that_old_rows_make_no_sense_of_is_looked_at_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What is in memory may be of another moment than a task just read; nobody is at fault."""
-    once, tries = reports.claim_task, list[Turn]()
+    once, tries = claims.claim_task, list[Turn]()
 
     def claim_task(turn: Turn, task: Task, by: Claim) -> Assignment:
         tries.append(turn)

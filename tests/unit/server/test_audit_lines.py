@@ -373,7 +373,7 @@ async def test_an_approval_and_its_lines_are_one_commit_each() -> None:
         )
         assert gone == (1, ["approval.revoke"])
         at = "/orchestration/runs/{run_id}/tasks/{task_id}/approvals"
-        named = {"run_id": run, "task_id": f"{run}~plan.0~a.0"}
+        named: Json = {"run_id": run, "task_id": f"{run}~plan.0~a.0"}
         body = {"reason": "right", "effect_class": "external_irreversible", "idempotency_key": "k"}
         assert await said.act(f"POST {at}", body, **named) == (1, ["approval.give"])
         made = said.answer["id"]

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from windlass.engine import ledger
+from windlass.model.errors import BadRequest
 from windlass.model.ledger import Action as Kept
 from windlass.testing.local import LocalEngine, local_engine
 from windlass.worker import Context, Worker
@@ -93,5 +94,5 @@ async def test_long_payloads_are_cut_and_wrong_names_refused() -> None:
     assert len(ledger.kept("x" * 200_000)) < 66_000
     assert ledger.kept({"a": 1}) == '{"a":1}'
     for name in ("", "x" * 201, "a\nb"):
-        with pytest.raises(ledger.BadRequest):
+        with pytest.raises(BadRequest):
             ledger.check_name("a tool's name", name, 200)

@@ -779,6 +779,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the attempts of a run have done outside, in order; `state=unknown` is what may have */
+        get: operations["ledger_list_actions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was allowed in a run, the newest first; never with a token. */
+        get: operations["ledger_list_approvals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/approvals/{approval}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take back what was allowed and has not been used. */
+        delete: operations["ledger_revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/artifacts": {
         parameters: {
             query?: never;
@@ -1028,6 +1079,24 @@ export interface paths {
         get: operations["overview_get_task"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/tasks/{task}/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was allowed in a run, the newest first; never with a token. */
+        get: operations["ledger_list_approvals"];
+        put?: never;
+        /** Allow the attempt a task has, or has next, one thing that cannot be undone. The token is in */
+        post: operations["ledger_approve"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1397,6 +1466,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workers/{id}/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An attempt is about to do something outside: it is written down first. */
+        post: operations["ledger_begin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workers/{id}/actions/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** How something that an attempt did outside went. */
+        post: operations["ledger_end"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workers/{id}/commands": {
         parameters: {
             query?: never;
@@ -1489,6 +1592,72 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * ActionEnd
+         * @description How it went.
+         */
+        ActionEnd: {
+            attemptId: string;
+            callId: string;
+            /** @default  */
+            error: string;
+            /** @default null */
+            output: unknown;
+            state: string;
+            /** @default  */
+            summary: string;
+            token: string | number;
+        };
+        /**
+         * Page[ActionView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        ActionPage: {
+            items: components["schemas"]["ActionView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /** ActionReceipt */
+        ActionReceipt: {
+            status: string;
+        };
+        /**
+         * ActionStart
+         * @description What an attempt is about to do outside.
+         */
+        ActionStart: {
+            /** @default  */
+            approvalToken: string;
+            attemptId: string;
+            callId: string;
+            /** @default  */
+            effect: string;
+            /** @default null */
+            input: unknown;
+            /** @default  */
+            summary: string;
+            token: string | number;
+            tool: string;
+        };
+        /** ActionView */
+        ActionView: {
+            approvalId: string;
+            attemptId: string;
+            callId: string;
+            effect: string;
+            error: string;
+            finishedAt: number | null;
+            id: string;
+            input: unknown;
+            output: unknown | null;
+            runId: string;
+            seq: number;
+            startedAt: number;
+            state: string;
+            summary: string;
+            taskId: string;
+            tool: string;
+        };
         /** ActiveBody */
         ActiveBody: {
             isActive: boolean;
@@ -1511,6 +1680,54 @@ export interface components {
             answer: unknown;
             /** @default  */
             note: string;
+        };
+        /** ApprovalBody */
+        ApprovalBody: {
+            /** @default external_irreversible */
+            effect: string;
+            /** @default 600 */
+            expiresInS: number;
+            reason: string;
+        };
+        /** ApprovalMade */
+        ApprovalMade: {
+            approvedBy: string;
+            attemptId: string;
+            createdAt: number;
+            effect: string;
+            expiresAt: number;
+            id: string;
+            reason: string;
+            runId: string;
+            state: string;
+            taskId: string;
+            token: string | null;
+            usedAt: number | null;
+            usedBy: string;
+        };
+        /**
+         * Page[ApprovalView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        ApprovalPage: {
+            items: components["schemas"]["ApprovalView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /** ApprovalView */
+        ApprovalView: {
+            approvedBy: string;
+            attemptId: string;
+            createdAt: number;
+            effect: string;
+            expiresAt: number;
+            id: string;
+            reason: string;
+            runId: string;
+            state: string;
+            taskId: string;
+            usedAt: number | null;
+            usedBy: string;
         };
         /** ArtifactList */
         ArtifactList: {
@@ -4749,6 +4966,100 @@ export interface operations {
             };
         };
     };
+    ledger_list_actions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionPage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    ledger_list_approvals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalPage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    ledger_revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                approval: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     listing_list_artifacts: {
         parameters: {
             query?: {
@@ -5243,6 +5554,74 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    ledger_list_approvals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalPage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    ledger_approve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ApprovalBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalMade"];
                 };
             };
             /** @description Refused */
@@ -6132,6 +6511,76 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    ledger_begin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ActionStart"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReceipt"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    ledger_end: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ActionEnd"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReceipt"];
                 };
             };
             /** @description Refused */

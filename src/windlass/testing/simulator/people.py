@@ -27,6 +27,7 @@ from windlass.model.states import (
 )
 from windlass.model.tenants import Tenant
 from windlass.testing.memory import MemoryDatabase
+from windlass.testing.simulator.acting import Acting
 from windlass.testing.simulator.checks.rows import Broken
 from windlass.testing.simulator.flows import SIGNALS, make_flow, make_params
 from windlass.testing.simulator.limits import add_budget, add_limits, breaker_of
@@ -62,6 +63,7 @@ class People:
         self.calm = False
         self._patching = Patching(database, plan.rng("patches"), self._ask)
         self._steering = Steering(database, plan.rng("steering"), self._ask, self._its)
+        self._acting = Acting(database, plan.rng("acting"), self._ask, self._its)
 
     async def _ask(self, serve: Callable[[Server], Awaitable[T]]) -> T:
         server = self._rng.choice(self._servers)
@@ -197,6 +199,13 @@ class People:
             await asyncio.sleep(self._steering.rng.expovariate(2.0))
             for run in list(self._db.table(Run).values())[:1]:
                 await self.attempt(self._steering.steer, run)
+
+    async def act(self) -> None:
+        """Let attempts do things outside, for as long as there is trouble."""
+        while self._plan.has("act") and not self.calm:
+            await asyncio.sleep(self._acting.rng.expovariate(6.0))
+            for run in list(self._db.table(Run).values())[:1]:
+                await self.attempt(self._acting.act, run)
 
     async def attempt(self, deed: Callable[[Run], Awaitable[None]], run: Run) -> None:
         try:

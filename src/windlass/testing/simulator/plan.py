@@ -39,6 +39,8 @@ LIMIT_FAULTS = {"limited": 0.7, "budgeted": 0.4, "breakers": 0.4}
 """And once more: calls are under limits by key, runs under budgets, services have breakers."""
 STEERING_FAULTS = {"steer": 0.7}
 """And once more: people give hints, ask questions, and do without tasks."""
+LEDGER_FAULTS = {"act": 0.4}
+"""And once more: attempts do things outside, and people allow what cannot be undone."""
 
 
 WORKERS = ("stubborn", "pull", "link")
@@ -84,6 +86,7 @@ def plan_for(seed: int) -> Plan:
     kinds = rng.choice((WORKERS, WORKERS, ("link",)))
     later, latest = random.Random(f"{seed}:later"), random.Random(f"{seed}:latest")
     limited, steered = random.Random(f"{seed}:limited"), random.Random(f"{seed}:steered")
+    acting = random.Random(f"{seed}:acting")
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
@@ -94,7 +97,8 @@ def plan_for(seed: int) -> Plan:
         | frozenset(f for f in LATER_FAULTS if later.random() < share * LATER_FAULTS[f])
         | frozenset(f for f in LATEST_FAULTS if latest.random() < share * LATEST_FAULTS[f])
         | frozenset(f for f in LIMIT_FAULTS if limited.random() < LIMIT_FAULTS[f])
-        | frozenset(f for f in STEERING_FAULTS if steered.random() < share * STEERING_FAULTS[f]),
+        | frozenset(f for f in STEERING_FAULTS if steered.random() < share * STEERING_FAULTS[f])
+        | frozenset(f for f in LEDGER_FAULTS if acting.random() < LEDGER_FAULTS[f]),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),

@@ -21,6 +21,7 @@ from windlass.testing.simulator.checks.counters import check_counters
 from windlass.testing.simulator.checks.fold import Folded, check_history
 from windlass.testing.simulator.checks.holds import check_holds
 from windlass.testing.simulator.checks.joins import check_joins
+from windlass.testing.simulator.checks.ledger import check_ledger
 from windlass.testing.simulator.checks.letters import check_letters
 from windlass.testing.simulator.checks.limits import LimitChecks
 from windlass.testing.simulator.checks.results import check_result
@@ -58,6 +59,8 @@ class Checker:
             self.check(commit)
         except Broken as error:
             self._failed(Broken(f"{error} (commit {commit.number} by {commit.by})"))
+        except Exception as error:  # noqa: BLE001  a check that breaks must not look like a rest
+            self._failed(error)
 
     def check(self, commit: Commit) -> None:
         events: defaultdict[str, list[Event]] = defaultdict(list)
@@ -80,6 +83,7 @@ class Checker:
                 self._log.update(msgspec.json.encode(event))
         check_changes(commit, {run_id for run_id in events if self._folded[run_id].reopened})
         self._limits.check(commit)
+        check_ledger(self._db, commit)
         for run_id in sorted({*events, *ended}):
             self._check_run(run_id, ended[run_id])
 

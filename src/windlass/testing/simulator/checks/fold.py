@@ -50,7 +50,7 @@ class Folded:
                 self.tasks[f"{change['fanout']}~{index}"] = state, 0
         elif "checkpoint" in change:
             self.checkpoints[change["checkpoint"]] = change["state"]
-        elif "state" in change:
+        elif "attempt" in change and "state" in change:
             self.attempts[change["attempt"]] = change["state"]
 
 
