@@ -22,8 +22,9 @@ from windlass.model.ledger import (
 from windlass.model.rows import Attempt, Row
 from windlass.model.states import ATTEMPT_LIVE
 from windlass.ports.store import Cond
-from windlass.protocol.api import ActionView, ApprovalBody, ApprovalMade, ApprovalView, OkView, Page
+from windlass.protocol.api import OkView, Page
 from windlass.protocol.exchange import ActionEnd, ActionReceipt, ActionStart
+from windlass.protocol.ledger import ActionView, ApprovalBody, ApprovalMade, ApprovalView
 from windlass.server.api.runs import find
 from windlass.server.api.steering import keyed
 from windlass.server.api.workers import attempts_of
