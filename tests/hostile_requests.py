@@ -102,6 +102,19 @@ BODIES: dict[str, Json] = {
         "summary": "s",
         "approvalToken": "wla_x_y",
     },
+    "POST /api/v1/workers/{id}/blackboard": {
+        **_ATTEMPT,
+        "key": "bb.task.none.progress.a",
+        "payload": {"a": [1]},
+        "expected": 0,
+        "delete": False,
+    },
+    "POST /api/v1/workers/{id}/blackboard/read": {
+        **_ATTEMPT,
+        "key": "bb.task.none.progress.a",
+        "revision": 1,
+        "prefix": "bb.",
+    },
     "POST /api/v1/workers/{id}/actions/end": {
         **_ATTEMPT,
         "callId": "c1",

@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.faults.planted import Patch, fault
 from windlass.kernel import reports, routing, verifying
+from windlass.kernel.blackboard import say_result
 from windlass.kernel.turn import Turn
 from windlass.model.ids import task_of
 from windlass.model.rows import Attempt, Task
@@ -23,6 +24,18 @@ def claim_counts_unjudged(patch: Patch) -> None:
 @fault("a result that is rejected counts")
 def rejection_overheard(patch: Patch) -> None:
     patch.setattr(verifying, "reject", lambda turn, task, *rest: verifying.accept(turn, task))
+
+
+@fault("a result that nobody has judged stands on the blackboard")
+def unjudged_on_the_blackboard(patch: Patch) -> None:
+    right = verifying.submit
+
+    def submit(turn: Turn, task: Task, *rest: object) -> None:
+        right(turn, task, *rest)  # type: ignore[arg-type]
+        if turn.node(task).planned is not None:
+            say_result(turn, turn.task(task.id))
+
+    patch.setattr(verifying, "submit", submit)
 
 
 @fault("a verdict that is lost is never asked for again")

@@ -195,6 +195,7 @@ def asked(route: Route, known: dict[str, str]) -> tuple[str, Json | None]:
         "{checkpoint_id}": known["question"],
         "{bot_id}": "bot",
         "{approval}": "none",
+        "{key}": f"bb.run.{known['planned']}.context.goal",
         "{approval_id}": "none",
     }
     path = route.path

@@ -11,7 +11,17 @@ from windlass.drivers.sql.migrate import SCHEMA
 from windlass.drivers.sql.migrate_postgres import RELEASE
 from windlass.drivers.sql.migrate_postgres import TABLES as TABLES_OF_ALL
 from windlass.drivers.sql.queries import load_migrations
-from windlass.model import access, dead_letters, effects, ledger, limits, packages, patches, tenants
+from windlass.model import (
+    access,
+    blackboard,
+    dead_letters,
+    effects,
+    ledger,
+    limits,
+    packages,
+    patches,
+    tenants,
+)
 from windlass.model.rows import Row
 
 NAMES = [
@@ -28,8 +38,19 @@ NAMES = [
     "0011_barriers",
     "0012_budgets",
     "0013_ledger",
+    "0014_blackboard",
 ]
-WHERE_ROWS_ARE = (access, dead_letters, effects, ledger, limits, packages, patches, tenants)
+WHERE_ROWS_ARE = (
+    access,
+    blackboard,
+    dead_letters,
+    effects,
+    ledger,
+    limits,
+    packages,
+    patches,
+    tenants,
+)
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]
 
 

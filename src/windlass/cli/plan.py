@@ -3,7 +3,7 @@
 import click
 
 from windlass.cli import output
-from windlass.cli.api import first, json_option, run_id, wide_option, with_client
+from windlass.cli.api import first, json_option, limit_option, run_id, wide_option, with_client
 from windlass.cli.params import read_params, read_tags, read_value
 from windlass.cli.printing import print_line
 from windlass.cli.starting import Start, follow, start_options
@@ -109,6 +109,44 @@ def ask(
     handle = client.run(run_id(client, run_ref))
     asked = handle.ask(task, question, options=read_tags(pairs), blocks_run=block)
     output.show_json(asked) if as_json else print_line(asked.id)
+
+
+@plan.command()
+@click.argument("run_ref", metavar="RUN")
+@click.argument("key", required=False, default="")
+@click.option("--prefix", default="", help="Only keys that begin so.")
+@click.option("--revision", type=click.IntRange(min=0), default=0, help="KEY as it stood then.")
+@limit_option
+@wide_option
+@json_option
+@with_client
+def board(
+    client: Client,
+    run_ref: str,
+    key: str,
+    prefix: str,
+    revision: int,
+    limit: int,
+    wide: bool,
+    as_json: bool,
+) -> None:
+    """Show what stands on a RUN's blackboard, or the value of one KEY."""
+    handle = client.run(run_id(client, run_ref))
+    if key:
+        entry = handle.board_entry(key, revision)
+        output.show_json(entry if as_json else entry.payload)
+        return
+    found = first(limit, lambda some, at: handle.blackboard(prefix, limit=some, cursor=at))
+    columns = [
+        Column("KEY", lambda entry: entry.key),
+        Column("REVISION", lambda entry: str(entry.revision)),
+        Column("WRITER", lambda entry: entry.writer_id or entry.writer, rank=1),
+    ]
+    fields = ("key", "revision", "writer", "writer_id", "attempt_id", "payload", "at")
+    output.show_rows(
+        found.items, columns, fields, as_json=as_json, wide=wide, empty="nothing stands there"
+    )
+    output.say_more(found.next, limit)
 
 
 @click.command()

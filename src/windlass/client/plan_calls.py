@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from windlass.client.paths import API, post, run_path, task_path
+from windlass.client.paths import API, listing, path_part, post, run_path, task_path
 from windlass.client.requests import Call, Ignored, encode
-from windlass.client.shapes import CheckpointInfo, RunInfo
+from windlass.client.shapes import BoardEntry, CheckpointInfo, Page, RunInfo
 
 
 def start_plan(
@@ -33,6 +33,27 @@ def start_plan(
     body |= {name: value for name, value in given.items() if value is not None}
     headers = {"Idempotency-Key": key} if key else {}
     return Call("POST", f"{API}/runs", RunInfo, body=encode(body), headers=headers)
+
+
+def blackboard(
+    run_id: str, prefix: str = "", *, limit: int = 50, cursor: str | int = ""
+) -> Call[Page[BoardEntry]]:
+    """What stands on a run's blackboard, by key."""
+    query = listing(limit, cursor, prefix=prefix)
+    return Call("GET", f"{run_path(run_id)}/blackboard", Page[BoardEntry], query)
+
+
+def board_entry(run_id: str, key: str, revision: int = 0) -> Call[BoardEntry]:
+    """One key as it stands, or as it stood at a revision."""
+    query: dict[str, str | int] = {"revision": revision} if revision else {}
+    path = f"{run_path(run_id)}/blackboard/{path_part(key)}"
+    return Call("GET", path, BoardEntry, query)
+
+
+def board_revisions(run_id: str, key: str) -> Call[Page[BoardEntry]]:
+    """A key now and before, the newest first."""
+    path = f"{run_path(run_id)}/blackboard/{path_part(key)}/revisions"
+    return Call("GET", path, Page[BoardEntry])
 
 
 def hint(

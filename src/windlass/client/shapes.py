@@ -374,6 +374,18 @@ class ActionInfo(Shape, frozen=True, kw_only=True):
     finished_at: int | None = None
 
 
+class BoardEntry(Shape, frozen=True, kw_only=True):
+    """A key of a run's blackboard, at a revision."""
+
+    key: str
+    revision: int
+    writer: str
+    writer_id: str = ""
+    attempt_id: str = ""
+    payload: Any = None
+    at: int = 0
+
+
 class ApprovalInfo(Shape, frozen=True, kw_only=True):
     """Somebody allowed one attempt one thing that cannot be undone."""
 

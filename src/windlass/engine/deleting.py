@@ -8,6 +8,7 @@ from typing import Any
 
 from windlass.engine.engine import Engine
 from windlass.engine.jobs import Outdated
+from windlass.model.blackboard import BoardEntry, BoardPast
 from windlass.model.budgets import SCALES, budget_key
 from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
@@ -44,6 +45,8 @@ OF_A_RUN: tuple[tuple[type[Row], str], ...] = (
     (LogChunk, "number"),
     (Checkpoint, "id"),
     (Timer, "due_at"),
+    (BoardEntry, "key"),
+    (BoardPast, "revision"),
     (Action, "id"),
     (Approval, "id"),
     (Attempt, "id"),

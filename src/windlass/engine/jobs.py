@@ -8,9 +8,12 @@ from windlass.engine.demand import Demand
 from windlass.kernel.bounds import Limits
 from windlass.kernel.decide import decide, run_id_of, start
 from windlass.kernel.events import (
+    ActionBegan,
+    ActionEnded,
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
+    BoardWritten,
     BreakRun,
     CheckpointAnswered,
     Claim,
@@ -82,6 +85,9 @@ class Job:
                 | AttemptFailed()
                 | AttemptStarted()
                 | NextRequested()
+                | BoardWritten()
+                | ActionBegan()
+                | ActionEnded()
                 | LeaseExpired()
             ):
                 task = task_of(self.event.attempt_id)

@@ -14,6 +14,7 @@ import msgspec
 
 from windlass.kernel.turn import Decision
 from windlass.kernel.view import Missing, Need
+from windlass.model.blackboard import BoardEntry
 from windlass.model.graph import Graph
 from windlass.model.ledger import Action, Approval
 from windlass.model.patches import GraphPatch
@@ -56,6 +57,7 @@ TABLES: tuple[type[Row], ...] = (
     GraphPatch,
     Action,
     Approval,
+    BoardEntry,
 )
 """What a decision may ask for by key."""
 
@@ -97,7 +99,7 @@ class RunView:
             return cast("R | None", rows[key])
         if self.whole and (
             table in (Variable, Timer, Checkpoint, Binding)
-            or (not self.forgot and table in (Task, Attempt))
+            or (not self.forgot and table in (Task, Attempt, BoardEntry))
         ):
             return None
         if table is Variable and key[0] in self.whole_scopes:
@@ -230,6 +232,8 @@ class RunView:
             size += len(task.input or "") + len(task.output or "") if task is not None else 0
         for attempt in cast("dict[str, Attempt | None]", self.tables[Attempt]).values():
             size += len(attempt.output or "") if attempt is not None else 0
+        for entry in cast("dict[str, BoardEntry | None]", self.tables[BoardEntry]).values():
+            size += len(entry.payload) if entry is not None else 0
         return size
 
     def _prune_tasks(self) -> int:
@@ -247,7 +251,9 @@ class RunView:
         ended = [k for k, a in attempts.items() if a is None or a.state not in ATTEMPT_LIVE]
         for key in ended:
             del attempts[key]
-        self.forgot = self.forgot or bool(over) or bool(ended)
+        entries = self.tables[BoardEntry]
+        self.forgot = self.forgot or bool(over) or bool(ended) or bool(entries)
+        entries.clear()
         return size
 
 

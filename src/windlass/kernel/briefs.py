@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.kernel import blackboard
 from windlass.kernel.checkpoints import asked_id, from_outside_id
 from windlass.kernel.planning.lower import tasks_of
 from windlass.kernel.planning.settings import PlanSettings, settings_of
@@ -61,7 +62,7 @@ def plan_brief(turn: Turn, task: Task, settings: PlanSettings, wanted: dict[str,
         "answers": [],
         "feedback": told_before(turn, task),
         "env": None,
-        "blackboard": [],
+        "blackboard": blackboard.captured_goal(turn, task),
         "budget": parse(turn.left or "{}"),
         "reason": wanted.get("reason", "start"),
         "source_task_id": wanted.get("source_task_id", ""),
@@ -146,7 +147,7 @@ def common(turn: Turn, task: Task, node: Node, role: Role) -> dict[str, Any]:
         "answers": answers_told(turn, task, outside) if task.attempts or outside else [],
         "feedback": told_before(turn, task),
         "env": None,
-        "blackboard": [],
+        "blackboard": blackboard.captured(turn, task, list(rows)) if planned else [],
         "budget": parse(turn.left or "{}"),
     }
 

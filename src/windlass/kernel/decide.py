@@ -18,6 +18,8 @@ from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
+    BoardRebuilt,
+    BoardWritten,
     BreakRun,
     CancelRequested,
     CheckpointAnswered,
@@ -79,6 +81,8 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return reports.action_began(turn, event)
         case ActionEnded():
             return reports.action_ended(turn, event)
+        case BoardWritten():
+            return reports.board_written(turn, event)
         case NextRequested():
             return reports.next_requested(turn, event)
         case LeaseExpired():
@@ -101,6 +105,8 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return requests.approve(turn, event)
         case ApprovalRevoked():
             return requests.revoke(turn, event)
+        case BoardRebuilt():
+            return requests.rebuild_board(turn)
         case PriorityChanged():
             return requests.priority(turn, event)
         case RetryRequested():
@@ -128,6 +134,7 @@ def run_id_of(event: RunEvent | StartRun) -> str:
             | AttemptFailed()
             | ActionBegan()
             | ActionEnded()
+            | BoardWritten()
             | NextRequested()
             | LeaseExpired()
         ):

@@ -98,6 +98,16 @@ class ActionEnded(msgspec.Struct, frozen=True):
     outcome: ActionOutcome
 
 
+class BoardWritten(msgspec.Struct, frozen=True):
+    """An attempt writes on the blackboard; without a payload it takes the key away."""
+
+    attempt_id: str
+    key: str
+    payload: Json | None
+    expected: int | None = None
+    """The revision it has seen, 0 for none; None writes over whatever is there."""
+
+
 class NextRequested(msgspec.Struct, frozen=True):
     """A running middleware calls for what comes after it; the same request calls once."""
 
@@ -186,6 +196,12 @@ class ApprovalRevoked(msgspec.Struct, frozen=True):
     approval_id: str
 
 
+class BoardRebuilt(msgspec.Struct, frozen=True):
+    """What a run has said on its blackboard is to be said anew."""
+
+    run_id: str
+
+
 class PriorityChanged(msgspec.Struct, frozen=True):
     """What waits of a run, and what it will come to, goes before or after others from now on."""
 
@@ -244,6 +260,7 @@ RunEvent = (
     | AttemptFailed
     | ActionBegan
     | ActionEnded
+    | BoardWritten
     | NextRequested
     | LeaseExpired
     | TimerFired
@@ -255,6 +272,7 @@ RunEvent = (
     | HintGiven
     | ApprovalGiven
     | ApprovalRevoked
+    | BoardRebuilt
     | PriorityChanged
     | RetryRequested
     | RebindRequested

@@ -1,6 +1,6 @@
 """What workers say, and what time does: each handler decides one event of an attempt or a task."""
 
-from windlass.kernel import calls, cancel, late, ledger, outcomes, verifying
+from windlass.kernel import blackboard, calls, cancel, late, ledger, outcomes, verifying
 from windlass.kernel import limits as limiting
 from windlass.kernel.claims import claim_task
 from windlass.kernel.events import (
@@ -9,6 +9,7 @@ from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
+    BoardWritten,
     Claim,
     LeaseExpired,
     NextRequested,
@@ -198,3 +199,11 @@ def action_ended(turn: Turn, event: ActionEnded) -> Decision:
     if action is None:
         return Decision(answer="duplicate")
     return finish(turn, "action.ended", action.task_id, "accepted")
+
+
+def board_written(turn: Turn, event: BoardWritten) -> Decision:
+    task, attempt = live(turn, event.attempt_id)
+    entry, news = blackboard.write(turn, task, attempt, event.key, event.payload, event.expected)
+    if not news:
+        return Decision(answer=entry.revision)
+    return finish(turn, "board.written", task.id, entry.revision, key=event.key)

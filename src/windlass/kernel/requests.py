@@ -4,6 +4,7 @@ import msgspec
 
 from windlass.kernel import (
     asking,
+    blackboard,
     budgets,
     grow,
     ledger,
@@ -176,3 +177,9 @@ def revoke(turn: Turn, event: ApprovalRevoked) -> Decision:
     if approval is None:
         return NOTHING
     return finish(turn, "approval.revoked", approval.task_id, None, approval=approval.id)
+
+
+def rebuild_board(turn: Turn) -> Decision:
+    goals, results = blackboard.rebuild(turn)
+    answer = (goals, results)
+    return finish(turn, "board.rebuilt", None, answer, goals=goals, results=results)

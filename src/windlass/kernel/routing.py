@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from windlass.kernel.asking import about_failure
+from windlass.kernel.blackboard import say_result
 from windlass.kernel.conditions import Facts
 from windlass.kernel.ending import end_run
 from windlass.kernel.leases import is_planning
@@ -43,6 +44,8 @@ def succeed(turn: Turn, task: Task, output: Json, action: str) -> None:
         close(turn, task)
         return
     note_position(turn, task)
+    if node.planned is not None:
+        say_result(turn, task)
     leave(turn, task, edges_taken(turn, task))
     close(turn, task)
 
@@ -85,6 +88,7 @@ def fail(
     note_position(turn, task)
     edge = failure_edge(turn.graph, node, failure)
     if node.planned is not None:
+        say_result(turn, task)
         fail_planned(turn, task, failure)
     elif node.awaited:
         close(turn, task)

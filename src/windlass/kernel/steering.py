@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from windlass.kernel.asking import ask_from_outside
 from windlass.kernel.barriers import HELD_CLAIM
+from windlass.kernel.blackboard import say_goal
 from windlass.kernel.leases import is_held
 from windlass.kernel.nodes import plan
 from windlass.kernel.outcomes import give_back
@@ -131,7 +132,9 @@ def hint(turn: Turn, given: Hint) -> Task:
             told = {**settings.hints, alias: {**settings.hints.get(alias, {}), **given.details}}
             keep(turn, container, replace(settings, hints=told))
         case _:
-            keep(turn, container, replace(settings, input=merged(settings.input, given.details)))
+            more = replace(settings, input=merged(settings.input, given.details))
+            keep(turn, container, more)
+            say_goal(turn, container, more)
     return container
 
 

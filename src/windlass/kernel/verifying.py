@@ -9,6 +9,7 @@ after it. A verdict that is lost is asked for again: that says nothing about the
 from typing import Any
 
 from windlass.kernel.asking import about_claim, close_question, read_choice
+from windlass.kernel.blackboard import say_verdict
 from windlass.kernel.briefs import verify_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.leases import NO_OUTCOME, end_of, lease, with_brief
@@ -96,6 +97,8 @@ def judge(turn: Turn, task: Task, attempt: Attempt, output: Json, log: str | Non
         ask(turn, task, verdict)
     else:
         reject(turn, task, node, verdict, attempt)
+    if verdict.verdict is not Judgement.ACCEPTED and node.planned is not None:
+        say_verdict(turn, task, verdict, attempt)
     return True
 
 

@@ -17,6 +17,7 @@ from windlass.ports.blobs import Blobs
 from windlass.protocol.packages.signature import Trust
 from windlass.server.api import (
     audit,
+    blackboard,
     commands,
     dead_letters,
     fleet,
@@ -82,6 +83,7 @@ NATIVE: Sequence[Route] = [
         inbox.ROUTES,
         steering.ROUTES,
         ledger.ROUTES,
+        blackboard.ROUTES,
         overview.ROUTES,
         stream.ROUTES,
         events.ROUTES,

@@ -2,19 +2,24 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from windlass.drivers.dispatch.runner import AttemptError, Done, Execute
-from windlass.engine import ledger
+from windlass.engine import blackboard, ledger
 from windlass.engine.engine import Engine
 from windlass.model.assignment import Assignment
+from windlass.model.ids import run_of
 from windlass.model.rows import Failure
+from windlass.protocol.blackboard import BoardRead, BoardView, BoardWrite
 from windlass.protocol.exchange import ActionEnd, ActionStart
+from windlass.server.api.blackboard import found
 from windlass.worker import outcome
 from windlass.worker.context import Context
 from windlass.worker.registry import Service, Worker
+
+T = TypeVar("T")
 
 
 class EngineLedger:
@@ -51,8 +56,18 @@ class EngineLedger:
             )
         )
 
-    def _wait_for(self, told: Coroutine[Any, Any, str]) -> None:
-        asyncio.run_coroutine_threadsafe(told, self._loop).result()
+    def write(self, write: BoardWrite) -> int:
+        engine, attempt, seen = self._engine, write.attempt_id, write.expected
+        if write.delete:
+            return self._wait_for(blackboard.remove(engine, attempt, write.key, seen))
+        return self._wait_for(blackboard.write(engine, attempt, write.key, write.payload, seen))
+
+    def read(self, read: BoardRead) -> list[BoardView]:
+        run_id = run_of(read.attempt_id)
+        return self._wait_for(found(self._engine, run_id, read.key, read.prefix, read.revision))
+
+    def _wait_for(self, told: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(told, self._loop).result()
 
 
 def executions(

@@ -20,8 +20,10 @@ import msgspec
 from windlass.client.problems import error_of
 from windlass.client.tls import tls_context
 from windlass.model.errors import BadRequest, Conflict, Denied, NotFound, Unavailable, WindlassError
+from windlass.protocol.blackboard import BoardFound, BoardRead, BoardView, BoardWrite, BoardWrote
 from windlass.protocol.exchange import ActionEnd, ActionStart
 from windlass.worker.backoff import Backoff
+from windlass.worker.blackboard import Board
 from windlass.worker.calls import ANSWER_S, worker_path
 from windlass.worker.errors import ActionRefused
 from windlass.worker.settings import WorkerSettings
@@ -32,8 +34,9 @@ TRIES_S = 20.0
 """How long a server that cannot be reached is tried before an action is given up."""
 
 
-class Ledger(Protocol):
-    """Where actions are written down. Called from any thread; raises the errors of the model."""
+class Ledger(Board, Protocol):
+    """Where actions are written down, and the blackboard hangs. Called from any thread; raises the
+    errors of the model."""
 
     def begin(self, start: ActionStart) -> None: ...
 
@@ -99,7 +102,7 @@ class Action:
 
 
 class HttpLedger:
-    """The ledger of a worker that is a process of its own."""
+    """The ledger, and the blackboard, of a worker that is a process of its own."""
 
     def __init__(
         self, settings: WorkerSettings, sleep: Callable[[float], None] = time.sleep
@@ -107,30 +110,36 @@ class HttpLedger:
         self._settings = settings
         self._sleep = sleep
         self._client: httpx.Client | None = None
-        self._path = f"{worker_path(settings.id)}/actions"
+        self._path = worker_path(settings.id)
 
     def begin(self, start: ActionStart) -> None:
-        self._tell(self._path, start)
+        self._tell("actions", start)
 
     def end(self, end: ActionEnd) -> None:
-        self._tell(f"{self._path}/end", end)
+        self._tell("actions/end", end)
+
+    def write(self, write: BoardWrite) -> int:
+        return msgspec.json.decode(self._tell("blackboard", write), type=BoardWrote).revision
+
+    def read(self, read: BoardRead) -> list[BoardView]:
+        return msgspec.json.decode(self._tell("blackboard/read", read), type=BoardFound).items
 
     def close(self) -> None:
         if self._client is not None:
             self._client.close()
 
-    def _tell(self, path: str, said: msgspec.Struct) -> None:
+    def _tell(self, where: str, said: msgspec.Struct) -> bytes:
         """Say it until the server has it: saying it twice changes nothing."""
         backoff, until = Backoff(), time.monotonic() + TRIES_S
         body = msgspec.json.encode(said, enc_hook=str)
         while True:
             try:
-                answer = self._http.post(path, content=body, timeout=ANSWER_S)
+                answer = self._http.post(f"{self._path}/{where}", content=body, timeout=ANSWER_S)
             except httpx.HTTPError as error:
                 problem: WindlassError = Unavailable(f"the server cannot be reached: {error}")
             else:
                 if answer.status_code < 300:
-                    return
+                    return answer.content
                 problem = error_of(answer.status_code, answer.content)
             lasting = isinstance(problem, BadRequest | Conflict | Denied | NotFound)
             if lasting or time.monotonic() >= until:

@@ -9,7 +9,8 @@ from typing import Any
 
 from windlass.protocol.exchange import ActionStart
 from windlass.worker.actions import Action, Ledger
-from windlass.worker.errors import ActionRefused, Cancelled
+from windlass.worker.blackboard import Blackboard
+from windlass.worker.errors import ActionRefused, Cancelled, PermanentError
 
 LOG_CHARS_MAX = 64 * 1024
 
@@ -162,6 +163,13 @@ class Context:
             approval_token=approval,
         )
         return Action(self.ledger, start)
+
+    @property
+    def blackboard(self) -> Blackboard:
+        """What this run's tasks let each other know: read all of it, write below your own task."""
+        if self.ledger is None:
+            raise PermanentError("this attempt has no blackboard: it needs a pull or push worker")
+        return Blackboard(self.ledger, self.attempt_id, self.task_id, self.token)
 
     @property
     def log_text(self) -> str:

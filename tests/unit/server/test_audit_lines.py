@@ -50,7 +50,6 @@ NO_LINE = {
     "POST /api/v1/runs": "the run is the record",
     "POST /tasks": "the run is the record",
     "POST /orchestration/runs": "the run is the record",
-    "POST /orchestration/runs/{run_id}/blackboard/rebuild": "not served",
     "POST /orchestration/env-resources": "not served",
     "POST /orchestration/container-images": "not served",
     "POST /tasks/run_once": "changes nothing",
@@ -64,6 +63,8 @@ NO_LINE = {
             "POST /api/v1/workers/{id}/exchange",
             "POST /api/v1/workers/{id}/actions",
             "POST /api/v1/workers/{id}/actions/end",
+            "POST /api/v1/workers/{id}/blackboard",
+            "POST /api/v1/workers/{id}/blackboard/read",
             "DELETE /api/v1/workers/{id}",
             "POST /workers/register",
             "POST /workers/heartbeat",
@@ -415,6 +416,8 @@ async def test_what_is_done_on_the_orchestration_surface_and_its_lines_are_one_c
         assert retried == (1, ["run.retry"])
         cancelled = await said.act(f"{task}/cancel", {"idempotency_key": "k9"}, **given)
         assert cancelled == (1, ["task.cancel"])
+        again = await said.act(f"{at}/blackboard/rebuild", {}, run_id=run)
+        assert again == (1, ["blackboard.rebuild"])
         whole = await said.act(f"{at}/cancel", {"idempotency_key": "k10"}, run_id=run)
         assert whole == (1, ["run.cancel"])
 

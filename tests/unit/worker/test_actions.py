@@ -96,3 +96,22 @@ async def test_long_payloads_are_cut_and_wrong_names_refused() -> None:
     for name in ("", "x" * 201, "a\nb"):
         with pytest.raises(BadRequest):
             ledger.check_name("a tool's name", name, 200)
+
+
+@worker.service("notes")
+def notes(ctx: Context) -> Any:
+    board = ctx.blackboard
+    first = board.put("progress.n", 1)
+    board.put("progress.n", 2, expected=first)
+    before = board.get("progress.n", first)
+    assert before is not None
+    assert board.get("progress.other") is None
+    found = [entry.value for entry in board.list("progress.")]
+    board.delete("progress.n")
+    return [before.value, found, board.list()]
+
+
+async def test_a_handler_reads_and_writes_the_blackboard() -> None:
+    async with local_engine(worker) as local:
+        ended = await local.run(flow("notes"))
+        assert ended.shared["said"] == [1, [2], []]

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from windlass.kernel.blackboard import say_goal
 from windlass.kernel.briefs import plan_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.grow import patch_graph, tasks_within
@@ -53,6 +54,7 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
             turn.remove(Variable, (task.id, key))
     limits = limits_of(turn, task, node) if turn.budget else ""
     began = replace(task, input=encode(settings), started_at=turn.now, limits=limits)
+    say_goal(turn, task, settings)
     given = settings.first_plan
     if given is None:
         queue = queue_of(turn, settings.planner)

@@ -21,6 +21,7 @@ from windlass.model.ledger import (
 )
 from windlass.model.rows import Attempt, Row
 from windlass.model.states import ATTEMPT_LIVE
+from windlass.model.tenants import ALL
 from windlass.ports.store import Cond
 from windlass.protocol.api import OkView, Page
 from windlass.protocol.exchange import ActionEnd, ActionReceipt, ActionStart
@@ -37,6 +38,7 @@ from windlass.server.routes import Route
 
 _STATES = (*ActionState, UNKNOWN)
 _LIVE_MAX = 10_000
+_FILTERS = ("task", "attempt", "tool", "effect", "state", "limit", "cursor")
 
 # From workers
 
@@ -79,7 +81,9 @@ async def engine_for(request: Request, attempt_id: str, token: str) -> Engine:
     who(request).check_worker(request.path_params["id"])
     await check_own(request, attempt_id)
     await attempts_of(request).check_token(attempt_id, token)
-    return engine_of(request).of(who(request).works_for)
+    engine: Engine = request.app.state.engine
+    tenant = who(request).works_for
+    return engine if tenant == ALL else engine.of(tenant)
 
 
 # For people
@@ -239,7 +243,7 @@ _TASK = _RUN + "/tasks/{task}/approvals"
 ROUTES = [
     Route("POST", _WORKER, begin, "worker", ActionStart, ActionReceipt),
     Route("POST", f"{_WORKER}/end", end, "worker", ActionEnd, ActionReceipt),
-    Route("GET", f"{_RUN}/actions", list_actions, gives=Page[ActionView]),
+    Route("GET", f"{_RUN}/actions", list_actions, gives=Page[ActionView], query=_FILTERS),
     Route("GET", f"{_RUN}/approvals", list_approvals, gives=Page[ApprovalView]),
     Route("GET", _TASK, list_approvals, gives=Page[ApprovalView]),
     Route("POST", _TASK, approve, "operator", ApprovalBody, ApprovalMade, 201, control=True),

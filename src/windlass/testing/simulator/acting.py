@@ -5,8 +5,9 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from windlass.engine import ledger
+from windlass.engine import blackboard, ledger
 from windlass.engine.engine import Engine
+from windlass.model.blackboard import BoardEntry, task_key
 from windlass.model.errors import Denied, StaleLease
 from windlass.model.ledger import Action, ActionState, Approval, EffectClass
 from windlass.model.rows import Attempt, Run
@@ -34,7 +35,7 @@ class Acting:
         if not attempts:
             return
         attempt = self.rng.choice(attempts[-3:])
-        deed = self.rng.choice((self._begin, self._begin, self._end, self._approve))
+        deed = self.rng.choice((self._begin, self._begin, self._end, self._approve, self._write))
         try:
             await deed(run, attempt)
         except (Denied, StaleLease):
@@ -68,6 +69,19 @@ class Acting:
                     self._its(server, run.id), attempt.id, action.call_id, state
                 )
             )
+
+    async def _write(self, run: Run, attempt: Attempt) -> None:
+        key = task_key(attempt.task_id, f"progress.{self.rng.randrange(3)}")
+        seen = self._db.table(BoardEntry).get(key)
+        expected = self.rng.choice((None, 0 if seen is None else seen.revision))
+        revision = await self._ask(
+            lambda server: blackboard.write(
+                self._its(server, run.id), attempt.id, key, "x", expected
+            )
+        )
+        there = self._db.table(BoardEntry).get(key)
+        if there is None or there.revision < revision:
+            raise Broken(f"{key} was written at {revision} and is {there}")
 
     async def _approve(self, run: Run, attempt: Attempt) -> None:
         expires_s = self.rng.choice(_EXPIRES_S)

@@ -8,8 +8,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from windlass.engine import blackboard, steering
 from windlass.engine import runs as engine_runs
-from windlass.engine import steering
 from windlass.kernel.checkpoints import from_outside_id
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.hints import Hint, HintKind
@@ -198,3 +198,12 @@ async def resolve(request: Request) -> Response:
 def note_of(body: ResolveBody) -> str:
     note = body.metadata.get("note") if is_object(body.metadata) else None
     return note if isinstance(note, str) else ""
+
+
+async def rebuild(request: Request) -> Response:
+    """Have a run say anew what it has said on its blackboard."""
+    run = await find_run(request)
+    noted = line(request, "blackboard.rebuild", "run", run.id)
+    goals, results = await blackboard.rebuild(engine_of(request), run.id, noted)
+    counts = {"run_context_written": goals, "task_results_written": results, "write_errors": 0}
+    return reply({**counts, "blackboard_configured": True})

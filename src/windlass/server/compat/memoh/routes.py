@@ -32,7 +32,7 @@ _CHANGES: list[tuple[str, Handler, int]] = [
     (f"{_TASK}/checkpoints", changing.ask, 201),
     (f"{_TASK}/approvals", approvals.approve, 201),
     ("/checkpoints/{checkpoint_id}/resolve", changing.resolve, 200),
-    (f"{_RUN}/blackboard/rebuild", unserved.rebuild, 200),
+    (f"{_RUN}/blackboard/rebuild", changing.rebuild, 200),
     ("/env-resources", unserved.no_runtime, 201),
     ("/container-images", unserved.no_runtime, 201),
 ]

@@ -4,7 +4,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.model.errors import NotFound, Unavailable
-from windlass.server.compat.memoh.record import find_run
 from windlass.server.http import reply
 
 _NO_RUNTIME = "this server has no runtime for environments"
@@ -30,10 +29,3 @@ async def no_such(request: Request) -> Response:
 async def no_runtime(request: Request) -> Response:
     """Making one takes a runtime."""
     raise Unavailable(_NO_RUNTIME, 60.0)
-
-
-async def rebuild(request: Request) -> Response:
-    """There is no blackboard to write anew."""
-    await find_run(request)
-    counts = {"run_context_written": 0, "task_results_written": 0, "write_errors": 0}
-    return reply({**counts, "blackboard_configured": False})

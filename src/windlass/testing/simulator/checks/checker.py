@@ -16,6 +16,7 @@ from windlass.model.queues import tenant_of
 from windlass.model.rows import Binding, Event, Json, Run, Task, Version
 from windlass.model.states import RUN_ENDED, TASK_ENDED, TaskState
 from windlass.testing.memory import Commit, MemoryDatabase
+from windlass.testing.simulator.checks.board import check_board
 from windlass.testing.simulator.checks.changes import check_changes
 from windlass.testing.simulator.checks.counters import check_counters
 from windlass.testing.simulator.checks.fold import Folded, check_history
@@ -119,6 +120,8 @@ class Checker:
         check_counters(rows, told)
         check_holds(rows, told)
         check_letters(self._db, rows)
+        if run.dialect == "plan":
+            check_board(self._db, rows)
         for task in ended:
             check_result(rows, task, self._reported)
         if not rows.graph.joins:
