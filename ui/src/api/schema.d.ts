@@ -864,6 +864,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/blackboard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What stands on a run's blackboard, by key; `prefix` for those that begin so. */
+        get: operations["blackboard_list_entries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/blackboard/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One key as it stands, or as it stood at a `revision`. */
+        get: operations["blackboard_get_entry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/blackboard/{key}/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A key now and before, the newest first; at most a hundred. */
+        get: operations["blackboard_list_revisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/cancel": {
         parameters: {
             query?: never;
@@ -1500,6 +1551,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workers/{id}/blackboard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An attempt writes below its own task, or takes a key away. */
+        post: operations["blackboard_write"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workers/{id}/blackboard/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An attempt reads a key of its run, or all that begin so. */
+        post: operations["blackboard_read"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workers/{id}/commands": {
         parameters: {
             query?: never;
@@ -1824,6 +1909,63 @@ export interface components {
             runId: string;
             workerId: string;
             workerName: string;
+        };
+        /** BoardFound */
+        BoardFound: {
+            items: components["schemas"]["BoardView"][];
+        };
+        /**
+         * Page[BoardView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        BoardPage: {
+            items: components["schemas"]["BoardView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /**
+         * BoardRead
+         * @description An attempt reads a key of its run, or all keys that begin so.
+         */
+        BoardRead: {
+            attemptId: string;
+            /** @default  */
+            key: string;
+            /** @default  */
+            prefix: string;
+            /** @default 0 */
+            revision: number;
+            token: string | number;
+        };
+        /** BoardView */
+        BoardView: {
+            at: number;
+            attemptId: string;
+            deleted: boolean;
+            key: string;
+            payload: unknown;
+            revision: number;
+            writer: string;
+            writerId: string;
+        };
+        /**
+         * BoardWrite
+         * @description An attempt writes, or takes away, a key of its own task.
+         */
+        BoardWrite: {
+            attemptId: string;
+            /** @default false */
+            delete: boolean;
+            /** @default null */
+            expected: number | null;
+            key: string;
+            /** @default null */
+            payload: unknown;
+            token: string | number;
+        };
+        /** BoardWrote */
+        BoardWrote: {
+            revision: number;
         };
         /**
          * Bucket
@@ -4968,7 +5110,15 @@ export interface operations {
     };
     ledger_list_actions: {
         parameters: {
-            query?: never;
+            query?: {
+                task?: string;
+                attempt?: string;
+                tool?: string;
+                effect?: string;
+                state?: string;
+                limit?: string;
+                cursor?: string;
+            };
             header?: never;
             path: {
                 id: string;
@@ -5117,6 +5267,107 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AttemptPage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    blackboard_list_entries: {
+        parameters: {
+            query?: {
+                prefix?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardPage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    blackboard_get_entry: {
+        parameters: {
+            query?: {
+                revision?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    blackboard_list_revisions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardPage"];
                 };
             };
             /** @description Refused */
@@ -6581,6 +6832,76 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ActionReceipt"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    blackboard_write: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BoardWrite"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardWrote"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    blackboard_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BoardRead"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardFound"];
                 };
             };
             /** @description Refused */
