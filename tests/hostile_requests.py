@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from tests.hostile_memoh import MEMOH, MEMOH_QUERY
 from tests.hostile_values import NAMES, VALUES, definitions, spoilt, written
+from tests.hostile_work import WORK
 from tests.integration.link.workflows import chain
 from windlass.server.app import NATIVE
 from windlass.server.compat.astraflow import unserved
@@ -34,7 +35,6 @@ FLOW: Json = {
     },
     "edges": [{"from": "a", "to": "b", "action": "on"}],
 }
-_ATTEMPT: Json = {"attemptId": "none~1", "token": "t"}
 _LINK_WORKER: Json = {
     "worker_name": "hostile-http",
     "hostname": "h",
@@ -48,6 +48,7 @@ _LINK_WORKER: Json = {
 }
 
 BODIES: dict[str, Json] = {
+    **WORK,
     "POST /api/v1/flows/validate": {"definition": FLOW, "dialect": "flow"},
     "POST /api/v1/flows/{name}/versions": {
         "definition": FLOW,
@@ -93,36 +94,6 @@ BODIES: dict[str, Json] = {
         "reason": "it is right",
         "expiresInS": 60,
     },
-    "POST /api/v1/workers/{id}/actions": {
-        **_ATTEMPT,
-        "callId": "c1",
-        "tool": "post",
-        "effect": "external_write",
-        "input": {"a": [1]},
-        "summary": "s",
-        "approvalToken": "wla_x_y",
-    },
-    "POST /api/v1/workers/{id}/blackboard": {
-        **_ATTEMPT,
-        "key": "bb.task.none.progress.a",
-        "payload": {"a": [1]},
-        "expected": 0,
-        "delete": False,
-    },
-    "POST /api/v1/workers/{id}/blackboard/read": {
-        **_ATTEMPT,
-        "key": "bb.task.none.progress.a",
-        "revision": 1,
-        "prefix": "bb.",
-    },
-    "POST /api/v1/workers/{id}/actions/end": {
-        **_ATTEMPT,
-        "callId": "c1",
-        "state": "completed",
-        "output": {"a": [1]},
-        "error": "e",
-        "summary": "s",
-    },
     "POST /api/v1/runs/{id}/signal": {"key": "go", "value": {"a": 1}},
     "POST /api/v1/runs/{id}/retry": {"task": "a", "from": True, "dryRun": True},
     "POST /api/v1/workers": {
@@ -131,21 +102,6 @@ BODIES: dict[str, Json] = {
         "services": ["evil"],
         "capacity": 1,
         "meta": {"caps": {"evil": 1}},
-    },
-    "POST /api/v1/workers/{id}/exchange": {
-        "services": ["nobody-calls-this"],
-        "slots": 1,
-        "caps": {"nobody-calls-this": 1},
-        "number": 1,
-        "joins": 0,
-        "waitMs": 0,
-        "results": [
-            {**_ATTEMPT, "output": {"a": 1}, "log": "l"},
-            {**_ATTEMPT, "error": {"kind": "failed", "message": "m", "retryAfterMs": 1}},
-        ],
-        "renew": ["none~1"],
-        "said": [{**_ATTEMPT, "offset": 0, "text": "said"}],
-        "load": 0,
     },
     "POST /api/v1/workers/register": _LINK_WORKER,
     "POST /api/v1/workers/heartbeat": {

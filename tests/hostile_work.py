@@ -1,0 +1,54 @@
+"""Good bodies of what workers say, to be spoilt."""
+
+from typing import Any
+
+Json = dict[str, Any]
+ATTEMPT: Json = {"attemptId": "none~1", "token": "t"}
+
+WORK: dict[str, Json] = {
+    "POST /api/v1/workers/{id}/actions": {
+        **ATTEMPT,
+        "callId": "c1",
+        "tool": "post",
+        "effect": "external_write",
+        "input": {"a": [1]},
+        "summary": "s",
+        "approvalToken": "wla_x_y",
+    },
+    "POST /api/v1/workers/{id}/blackboard": {
+        **ATTEMPT,
+        "key": "bb.task.none.progress.a",
+        "payload": {"a": [1]},
+        "expected": 0,
+        "delete": False,
+    },
+    "POST /api/v1/workers/{id}/blackboard/read": {
+        **ATTEMPT,
+        "key": "bb.task.none.progress.a",
+        "revision": 1,
+        "prefix": "bb.",
+    },
+    "POST /api/v1/workers/{id}/actions/end": {
+        **ATTEMPT,
+        "callId": "c1",
+        "state": "completed",
+        "output": {"a": [1]},
+        "error": "e",
+        "summary": "s",
+    },
+    "POST /api/v1/workers/{id}/exchange": {
+        "services": ["nobody-calls-this"],
+        "slots": 1,
+        "caps": {"nobody-calls-this": 1},
+        "number": 1,
+        "joins": 0,
+        "waitMs": 0,
+        "results": [
+            {**ATTEMPT, "output": {"a": 1}, "log": "l"},
+            {**ATTEMPT, "error": {"kind": "failed", "message": "m", "retryAfterMs": 1}},
+        ],
+        "renew": ["none~1"],
+        "said": [{**ATTEMPT, "offset": 0, "text": "said"}],
+        "load": 0,
+    },
+}
