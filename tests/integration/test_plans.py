@@ -113,3 +113,16 @@ def test_a_failed_plan_is_retried_where_it_failed(served: Served) -> None:
     worker.finish(brief, 2)
     run = served.wait(run_id)
     assert (run["state"], run["output"]) == ("succeeded", {"b": 2})
+
+
+def test_a_planner_is_told_who_could_be_given_work(served: Served) -> None:
+    planner = HandWorker(served.http, "told.planner")
+    HandWorker(served.http, "told.worker")
+    run_id = start(served, goal="ask around", plannerProfile="told.planner")
+    taken = planner.take()
+    profiles = taken["input"]["profiles"]
+    assert {"told.worker", "told.planner", "builtin.echo", "builtin.join"} <= set(profiles)
+    assert profiles == sorted(profiles)
+    plan = {"tasks": [{"alias": "a", "goal": "g", "worker_profile": "builtin.echo"}]}
+    planner.finish(taken, plan)
+    assert served.wait(run_id)["state"] == "succeeded"

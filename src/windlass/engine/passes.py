@@ -20,6 +20,7 @@ from windlass.engine.limits.gate import Ended, Gate
 from windlass.engine.limits.state import LimitState
 from windlass.engine.loading import load
 from windlass.engine.notices import notices_of
+from windlass.engine.profiles import profiles_served
 from windlass.engine.workspace import Batch, RunView, Workspace
 from windlass.kernel.bounds import Limits
 from windlass.kernel.events import BreakRun, Claim, LeaseExpired, ParkTask, WakeTask
@@ -27,7 +28,9 @@ from windlass.kernel.turn import NOTHING, Decision
 from windlass.kernel.view import Missing, Need, Outgrown
 from windlass.model.assignment import Assignment
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError
+from windlass.model.graph import Kind
 from windlass.model.limits import LimitUse
+from windlass.model.queues import tenant_of
 from windlass.model.rows import Idempotency, Row, Run, Task
 from windlass.model.states import TaskState
 from windlass.ports.store import Session, Store
@@ -319,7 +322,11 @@ class Pass:
         jobs: list[ClaimJob] = []
         for demand, task in matches.pairs:
             held = ("", "") if gate is None else (gate.held(task), gate.left(task))
-            job = ClaimJob(demand.claim(task, *held), demand)
+            claim = demand.claim(task, *held)
+            if task.kind == Kind.PLAN:
+                served = await profiles_served(self.shared.store, tenant_of(task.queue or ""))
+                claim = msgspec.structs.replace(claim, profiles=served)
+            job = ClaimJob(claim, demand)
             if stored:
                 self._give(task)
             jobs.append(job)

@@ -3,6 +3,7 @@
 The shape is a contract with planners, workers and verifiers of every kind; see the guide on plans.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -43,7 +44,13 @@ def work_brief(turn: Turn, task: Task, node: Node) -> Json:
     return encode(brief)
 
 
-def plan_brief(turn: Turn, task: Task, settings: PlanSettings, wanted: dict[str, Any]) -> Json:
+def plan_brief(
+    turn: Turn,
+    task: Task,
+    settings: PlanSettings,
+    wanted: dict[str, Any],
+    profiles: Sequence[str] = (),
+) -> Json:
     """What a planner is asked for: a first plan, or another one and why."""
     nodes = tasks_of(turn.graph, task.node)
     rows = turn.rows(Task, [task_id(task.id, node.path, 0) for node in nodes])
@@ -74,7 +81,7 @@ def plan_brief(turn: Turn, task: Task, settings: PlanSettings, wanted: dict[str,
         ],
         "limits": msgspec.structs.asdict(settings.limits),
         "env_resources": [],
-        "profiles": [],
+        "profiles": list(profiles),
     }
     return encode(brief)
 

@@ -29,6 +29,8 @@ class Claim(msgspec.Struct, frozen=True):
     """Ids of the limits of which a place is reserved for the attempt."""
     left: Json = ""
     """What is left of the budgets it is under, by unit."""
+    profiles: tuple[str, ...] = ()
+    """For a planner: the services somebody serves just now."""
 
 
 class BudgetQuestion(msgspec.Struct, frozen=True):

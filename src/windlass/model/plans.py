@@ -21,6 +21,8 @@ WORKER = "llm.default"
 PLANNER = "planner.default"
 ECHO = "builtin.echo"
 JOIN = "builtin.join"
+BUILT_IN = frozenset({ECHO, JOIN})
+"""Profiles of workers that are always there."""
 
 _FIELDS = frozenset(
     {

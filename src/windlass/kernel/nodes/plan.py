@@ -71,7 +71,7 @@ def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
     settings = settings_of(task.input)
     turn.move(task, TaskState.RUNNING, attempts=task.attempts + 1)
     attempt = lease(turn, task, by, Role.PLAN)
-    brief = plan_brief(turn, task, settings, wanted(turn, task))
+    brief = plan_brief(turn, task, settings, wanted(turn, task), by.profiles)
     return with_brief(turn, task, attempt, settings.planner, brief)
 
 
