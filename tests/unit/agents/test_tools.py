@@ -1,0 +1,187 @@
+"""Every call of a tool goes through one place, which knows what it does or refuses it."""
+
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.agents.models import WORK, Say, agent
+from windlass.agents import EffectClass, tool
+from windlass.agents.attempt import AgentAttempt
+from windlass.agents.effects import AgentTool, load_tools
+from windlass.agents.settings import AgentSettings
+from windlass.agents.tools import GuardedTools, ToolRefused
+from windlass.model.errors import BadRequest
+from windlass.worker.context import Context
+from windlass.worker.errors import TemporaryError
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class KeptLedger:
+    """Keeps calls in a list; refuses one tool."""
+
+    def __init__(self, refused: str = "") -> None:
+        self.lines: list[tuple[str, str, dict[str, Any], str]] = []
+        self._refused = refused
+
+    @asynccontextmanager
+    async def action(
+        self, attempt: AgentAttempt, tool: str, effect: EffectClass, arguments: Mapping[str, Any]
+    ) -> AsyncGenerator[None]:
+        assert attempt.brief == WORK
+        if tool == self._refused:
+            raise ToolRefused("not today")
+        ended = "failed"
+        try:
+            yield
+            ended = "done"
+        finally:
+            self.lines.append((tool, str(effect), dict(arguments), ended))
+
+
+def calls(name: str, arguments: dict[str, Any], heard: list[str]) -> Any:
+    """A model that calls one tool and then finishes."""
+
+    def answer(number: int, last: str) -> list[Say]:
+        if number:
+            heard.append(last)
+            return [("finish", {"summary": "done"})]
+        return [(name, arguments)]
+
+    return answer
+
+
+def settings(*tools: AgentTool) -> AgentSettings:
+    return AgentSettings(models={"": "x:y"}, tools=tools)
+
+
+def double(n: int) -> int:
+    """Twice as much."""
+    if n < 0:
+        raise ValueError("n must not be negative")
+    if n > 1_000:
+        raise RuntimeError("overheated")
+    return 2 * n
+
+
+DOUBLE = AgentTool("double", double, EffectClass.READ)
+
+
+async def test_a_call_is_an_action_of_the_ledger() -> None:
+    heard: list[str] = []
+    ledger = KeptLedger()
+    await agent(calls("double", {"n": 21}, heard), settings(DOUBLE), ledger=ledger).serve(
+        Context(), WORK
+    )
+    assert heard == ["42"]
+    assert ledger.lines == [("double", "read", {"n": 21}, "done")]
+
+
+@pytest.mark.parametrize(
+    ("n", "told"), [(-1, "must not be negative"), (2_000, "RuntimeError: overheated")]
+)
+async def test_what_a_tool_says_is_wrong_is_told_to_the_model(n: int, told: str) -> None:
+    heard: list[str] = []
+    ledger = KeptLedger()
+    answer = calls("double", {"n": n}, heard)
+    result = await agent(answer, settings(DOUBLE), ledger=ledger).serve(Context(), WORK)
+    assert result["status"] == "completed"
+    assert told in heard[0]
+    assert ledger.lines[0][-1] == "failed"
+
+
+async def test_a_tool_that_nobody_knows_is_refused_and_never_reaches_the_ledger() -> None:
+    heard: list[str] = []
+    ledger = KeptLedger()
+    await agent(calls("rm_rf", {}, heard), settings(DOUBLE), ledger=ledger).serve(Context(), WORK)
+    assert "Unknown tool" in heard[0]
+    assert ledger.lines == []
+
+
+async def test_a_tool_without_an_effect_class_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heard: list[str] = []
+    made = GuardedTools.__init__
+
+    def without_classes(self: GuardedTools, wrapped: Any, _effects: Any, ledger: Any) -> None:
+        made(self, wrapped, {}, ledger)
+
+    monkeypatch.setattr(GuardedTools, "__init__", without_classes)
+    await agent(calls("double", {"n": 1}, heard), settings(DOUBLE)).serve(Context(), WORK)
+    assert "refused by policy" in heard[0]
+
+
+async def test_what_the_ledger_refuses_does_not_happen() -> None:
+    heard: list[str] = []
+    answer = calls("double", {"n": 1}, heard)
+    await agent(answer, settings(DOUBLE), ledger=KeptLedger("double")).serve(Context(), WORK)
+    assert "refused by policy: not today" in heard[0]
+
+
+async def test_what_cannot_be_undone_is_refused_without_a_ledger() -> None:
+    done: list[str] = []
+
+    def pay(whom: str) -> None:
+        """Pay somebody."""
+        done.append(whom)
+
+    heard: list[str] = []
+    irreversible = AgentTool("pay", pay, EffectClass.IRREVERSIBLE)
+    await agent(calls("pay", {"whom": "x"}, heard), settings(irreversible)).serve(Context(), WORK)
+    assert "needs an approval" in heard[0]
+    assert done == []
+
+
+async def test_a_tool_may_say_that_the_attempt_should_come_back_later() -> None:
+    def busy() -> None:
+        """Be busy."""
+        raise TemporaryError("the archive is closed", retry_after_s=5)
+
+    closed = AgentTool("busy", busy, EffectClass.READ)
+    with pytest.raises(TemporaryError, match="closed"):
+        await agent(calls("busy", {}, []), settings(closed)).serve(Context(), WORK)
+
+
+async def test_further_tools_come_from_sources_that_know_the_attempt() -> None:
+    class Blackboard:
+        def tools(self, attempt: AgentAttempt) -> Iterable[AgentTool]:
+            goal = attempt.brief["task"]["goal"]
+            return [AgentTool("my_goal", lambda: goal, EffectClass.READ)]
+
+    heard: list[str] = []
+    await agent(calls("my_goal", {}, heard), sources=[Blackboard()]).serve(Context(), WORK)
+    assert heard == ["do it"]
+
+
+async def test_tools_are_the_marked_functions_of_a_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "from windlass.agents import tool\n"
+        "@tool(effect='read')\ndef look(): 'Look.'\n"
+        "@tool(effect='external', name='tell')\ndef tell_them(): 'Tell.'\n"
+        "def helper(): pass\n"
+    )
+    (tmp_path / "brought_tools.py").write_text(text)
+    (tmp_path / "taken_name.py").write_text(text.replace("def look", "def finish"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = load_tools(["brought_tools"])
+    assert [(each.name, str(each.effect)) for each in found] == [
+        ("look", "read"),
+        ("tell", "external"),
+    ]
+    for modules, flaw in ((["json"], "no tools"), (["taken_name"], '"finish" is a name twice')):
+        with pytest.raises(BadRequest, match=flaw):
+            load_tools(modules)
+    with pytest.raises(ValueError, match="quiet"):
+        tool(effect="quiet")
