@@ -10,7 +10,7 @@ PAGES = {
 }
 
 
-@tool(effect="read")
+@tool(effect="external_read")
 def search(words: str) -> list[str]:
     """Find pages of the library that hold any of these words."""
     wanted = {word.casefold() for word in words.split()}
@@ -21,7 +21,7 @@ def search(words: str) -> list[str]:
     ]
 
 
-@tool(effect="read")
+@tool(effect="external_read")
 def read_page(name: str) -> str:
     """Read a page by its name."""
     if name not in PAGES:

@@ -4,6 +4,6 @@ They are pull workers like any other and know only the public contract of briefs
 runs them needs the extra `windlass[agents]`; declaring tools for them needs nothing.
 """
 
-from windlass.agents.effects import EffectClass, tool
+from windlass.agents.effects import tool
 
-__all__ = ["EffectClass", "tool"]
+__all__ = ["tool"]

@@ -17,7 +17,7 @@ from windlass.agents.live_log import LiveLog
 from windlass.agents.parts import Part
 from windlass.agents.planner import PLANNER
 from windlass.agents.settings import AgentSettings
-from windlass.agents.tools import Ledger, NoLedger, ToolSource, toolset
+from windlass.agents.tools import ToolSource, toolset
 from windlass.agents.usage import accounted
 from windlass.agents.verifier import VERIFIER
 from windlass.agents.worker import CALLED, WORKER
@@ -38,15 +38,12 @@ class ProfileAgent:
         profile: str,
         model: Model,
         settings: AgentSettings,
-        *,
         sources: Sequence[ToolSource] = (),
-        ledger: Ledger | None = None,
     ) -> None:
         self.profile = profile
         self._model = model
         self._settings = settings
         self._sources = sources
-        self._ledger = ledger or NoLedger()
         self._agents = {id(part): self._agent(part) for part in (PLANNER, WORKER, CALLED, VERIFIER)}
 
     async def serve(self, ctx: Context, input: Any) -> Any:  # noqa: A002  the binder's names
@@ -65,7 +62,7 @@ class ProfileAgent:
         return _value(answer) if part is CALLED else answer
 
     async def _think(self, attempt: AgentAttempt, part: Part, used: Any) -> Any:
-        tools = toolset(attempt, self._settings.tools, self._sources, self._ledger)
+        tools = toolset(attempt, self._settings.tools, self._sources)
         ended = await self._agents[id(part)].run(
             msgspec.json.encode(attempt.input).decode(),
             deps=attempt,

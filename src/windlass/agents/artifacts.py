@@ -5,7 +5,8 @@ from hashlib import sha256
 from typing import Any
 
 from windlass.agents.attempt import AgentAttempt
-from windlass.agents.effects import AgentTool, EffectClass
+from windlass.agents.effects import AgentTool
+from windlass.model.ledger import EffectClass
 
 INLINE_BYTES_MAX = 32 * 1024
 ARTIFACTS_MAX = 100
@@ -40,7 +41,7 @@ def artifact_tool(attempt: AgentAttempt) -> AgentTool:
         attempt.artifacts.append(made)
         return f"kept as artifact {len(attempt.artifacts)}"
 
-    return AgentTool("add_artifact", add_artifact, EffectClass.WRITE)
+    return AgentTool("add_artifact", add_artifact, EffectClass.LOCAL_MUTATION)
 
 
 def _flaw(attempt: AgentAttempt, kind: str, content: str, uri: str, digest: str) -> str:

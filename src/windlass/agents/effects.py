@@ -2,25 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, TypeVar
 
 from windlass.model.errors import BadRequest
+from windlass.model.ledger import EffectClass, read_effect
 from windlass.worker.modules import load_module
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MARK = "__windlass_tool__"
-
-
-class EffectClass(StrEnum):
-    """What a call of a tool does to the world outside its attempt."""
-
-    READ = "read"
-    WRITE = "write"
-    """Changes what belongs to the run: its environment, its blackboard, its artifacts."""
-    EXTERNAL = "external"
-    IRREVERSIBLE = "irreversible"
-    """Needs a person's approval each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +22,9 @@ class AgentTool:
 
 
 def tool(*, effect: EffectClass | str, name: str = "") -> Callable[[F], F]:
-    """Offer the function below to agents: `@tool(effect="read")`. It stays an ordinary function."""
-    kind = EffectClass(effect)
+    """Offer the function below to agents: `@tool(effect="external_read")`. It stays an ordinary
+    function."""
+    kind = read_effect(str(effect))
 
     def mark(function: F) -> F:
         own = str(getattr(function, "__name__", ""))
@@ -56,7 +46,7 @@ def load_tools(modules: Iterable[str]) -> list[AgentTool]:
             if isinstance(mark := getattr(value, _MARK, None), AgentTool)
         ]
         if not marked:
-            hint = 'mark functions with @windlass.agents.tool(effect="read")'
+            hint = 'mark functions with @windlass.agents.tool(effect="external_read")'
             raise BadRequest(f"--tools {module_name}: no tools in this module; {hint}")
         for each in marked:
             if each.name in found or each.name in RESERVED:

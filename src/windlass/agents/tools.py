@@ -4,8 +4,7 @@
 """
 
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -16,8 +15,9 @@ from pydantic_ai.toolsets.abstract import ToolsetTool
 
 from windlass.agents.artifacts import artifact_tool
 from windlass.agents.attempt import AgentAttempt
-from windlass.agents.effects import AgentTool, EffectClass
-from windlass.worker.errors import Cancelled, ServiceError
+from windlass.agents.effects import AgentTool
+from windlass.model.ledger import EffectClass
+from windlass.worker.errors import ActionRefused, Cancelled, ServiceError
 
 log = logging.getLogger(__name__)
 
@@ -28,38 +28,11 @@ class ToolSource(Protocol):
     def tools(self, attempt: AgentAttempt) -> Iterable[AgentTool]: ...
 
 
-class Ledger(Protocol):
-    """Where calls of tools are kept, and where those that cannot be undone are let through."""
-
-    def action(
-        self, attempt: AgentAttempt, tool: str, effect: EffectClass, arguments: Mapping[str, Any]
-    ) -> AbstractAsyncContextManager[None]:
-        """Around one call. Raises `ToolRefused` instead of letting it happen."""
-        ...
-
-
-class ToolRefused(Exception):
-    """The call is not allowed; the model is told so and has to do without."""
-
-
-class NoLedger:
-    """Keeps nothing; what cannot be undone is refused, as nobody could have approved it."""
-
-    @asynccontextmanager
-    async def action(
-        self, attempt: AgentAttempt, tool: str, effect: EffectClass, arguments: Mapping[str, Any]
-    ) -> AsyncGenerator[None]:
-        if effect is EffectClass.IRREVERSIBLE:
-            raise ToolRefused(f'"{tool}" cannot be undone and needs an approval, which nobody gave')
-        yield
-
-
 @dataclass
 class GuardedTools(WrapperToolset[AgentAttempt]):
     """Lets only tools with an effect class be called, each as an action of the ledger."""
 
     effects: Mapping[str, EffectClass] = field(default_factory=dict[str, EffectClass])
-    ledger: Ledger = field(default_factory=NoLedger)
 
     async def call_tool(
         self,
@@ -69,15 +42,27 @@ class GuardedTools(WrapperToolset[AgentAttempt]):
         tool: ToolsetTool[AgentAttempt],
     ) -> Any:
         effect = self.effects.get(name)
+        if effect is None:
+            raise ToolFailed(f'refused by policy: nobody says what "{name}" does')
         try:
-            if effect is None:
-                raise ToolRefused(f'"{name}" is not known to the policy')
-            async with self.ledger.action(ctx.deps, name, effect, tool_args):
-                return await self.wrapped.call_tool(name, tool_args, ctx, tool)
+            async with ctx.deps.context.action(name, effect, input=tool_args) as action:
+                action.output = await self._called(name, tool_args, ctx, tool)
+                return action.output
+        except ActionRefused as error:
+            raise ToolFailed(f"refused by policy: {error}") from error
+
+    async def _called(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[AgentAttempt],
+        tool: ToolsetTool[AgentAttempt],
+    ) -> Any:
+        """What a tool returns; what it raises is for the model, unless it is about the attempt."""
+        try:
+            return await self.wrapped.call_tool(name, tool_args, ctx, tool)
         except (ModelRetry, ToolFailed, ServiceError, Cancelled):
             raise
-        except ToolRefused as error:
-            raise ToolFailed(f"refused by policy: {error}") from error
         except ValueError as error:
             # What a tool says of its arguments is for the model, which may try others.
             raise ModelRetry(str(error)) from error
@@ -87,10 +72,7 @@ class GuardedTools(WrapperToolset[AgentAttempt]):
 
 
 def toolset(
-    attempt: AgentAttempt,
-    own: Iterable[AgentTool],
-    sources: Iterable[ToolSource],
-    ledger: Ledger,
+    attempt: AgentAttempt, own: Iterable[AgentTool], sources: Iterable[ToolSource]
 ) -> AbstractToolset[AgentAttempt]:
     """Everything an attempt's model may call."""
     offered = [artifact_tool(attempt), *own]
@@ -99,4 +81,4 @@ def toolset(
     functions = FunctionToolset[AgentAttempt](
         [Tool[AgentAttempt](each.function, name=each.name) for each in offered]
     )
-    return GuardedTools(functions, {each.name: each.effect for each in offered}, ledger)
+    return GuardedTools(functions, {each.name: each.effect for each in offered})

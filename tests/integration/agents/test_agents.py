@@ -21,7 +21,7 @@ TOOLS = '''
 from windlass.agents import tool
 
 
-@tool(effect="read")
+@tool(effect="external_read")
 def look_up(word: str) -> dict[str, str]:
     """Look a word up in the lexicon."""
     return {"word": word, "means": "a ship with a winch"}
@@ -80,6 +80,9 @@ def test_a_goal_is_planned_worked_on_with_a_tool_rejected_mended_and_accepted(
     log = "\n".join(row["log"] for row in attempts)
     for said in ("… One task will do.", "I look it up first.", "→ look_up", "← look_up"):
         assert said in log, log
+    actions = plans.http.get(f"/api/v1/runs/{run_id}/actions").json()["items"]
+    told = [(row["tool"], row["effect"], row["state"], row["input"]) for row in actions]
+    assert told == [("look_up", "external_read", "completed", {"word": "windlass"})]
     spent = used(plans, run_id)
     assert spent["tokens"] == 7 * 120
     assert spent["money"] == pytest.approx((5 * 120 * 10 + 2 * 120 * 1) / 1_000_000)

@@ -16,7 +16,10 @@ from pydantic_ai.models.function import (
 
 from windlass.agents.agent import ProfileAgent
 from windlass.agents.settings import AgentSettings
-from windlass.agents.tools import Ledger, ToolSource
+from windlass.agents.tools import ToolSource
+from windlass.model.errors import Denied
+from windlass.protocol.exchange import ActionEnd, ActionStart
+from windlass.worker.context import Context
 
 Say = tuple[str, dict[str, Any] | str]
 """A tool and what it is called with; `text` and `thinking` are words."""
@@ -58,12 +61,31 @@ def last_text(messages: list[ModelMessage]) -> str:
     return "\n".join(said)
 
 
+class KeptLedger:
+    """Keeps calls of tools in a list; lets one tool be called by nobody."""
+
+    def __init__(self, denied: str = "") -> None:
+        self.began: list[ActionStart] = []
+        self.ended: list[ActionEnd] = []
+        self._denied = denied
+
+    def begin(self, start: ActionStart) -> None:
+        if start.tool == self._denied:
+            raise Denied("it needs an approval")
+        self.began.append(start)
+
+    def end(self, end: ActionEnd) -> None:
+        self.ended.append(end)
+
+
+def context(role: str = "work", ledger: KeptLedger | None = None) -> Context:
+    return Context(role=role, ledger=ledger or KeptLedger())
+
+
 def agent(
     answer: Answer,
     settings: AgentSettings | None = None,
-    *,
     sources: list[ToolSource] | None = None,
-    ledger: Ledger | None = None,
 ) -> ProfileAgent:
     given = settings or AgentSettings(models={"": "test:test"})
-    return ProfileAgent("p", model(answer), given, sources=sources or [], ledger=ledger)
+    return ProfileAgent("p", model(answer), given, sources or [])

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.unit.agents.models import PLAN, VERIFY, WORK, Say, agent, model
+from tests.unit.agents.models import PLAN, VERIFY, WORK, Say, agent, context, model
 from windlass.agents.agent import ProfileAgent
-from windlass.agents.effects import AgentTool, EffectClass
+from windlass.agents.effects import AgentTool
 from windlass.agents.settings import AgentSettings
-from windlass.worker.context import Context
+from windlass.model.ledger import EffectClass
 from windlass.worker.errors import ServiceError
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ async def test_a_plan_is_mended_until_the_kernel_would_take_it() -> None:
             return [("finish", {"tasks": bad})]
         return [("finish", {"tasks": [{"alias": "a", "goal": "x"}]})]
 
-    plan = await agent(answer).serve(Context(role="plan"), PLAN)
+    plan = await agent(answer).serve(context("plan"), PLAN)
     assert plan == {"tasks": [{"alias": "a", "goal": "x"}]}
     assert "3 problem(s)" in told[1]
     for place in ("tasks[0].alias", "tasks[0].goal", "tasks[1].mood"):
@@ -46,7 +46,7 @@ async def test_a_plan_keeps_to_the_limits_of_its_brief() -> None:
         return [("finish", {"tasks": many})]
 
     brief = {**PLAN, "limits": {"plan_tasks": 1}}
-    plan = await agent(answer).serve(Context(role="plan"), brief)
+    plan = await agent(answer).serve(context("plan"), brief)
     assert len(plan["tasks"]) == 1
 
 
@@ -61,7 +61,7 @@ async def test_a_worker_adds_artifacts_to_its_result() -> None:
             case _:
                 return [("finish", {"summary": "done", "structured_output": [1]})]
 
-    ctx = Context()
+    ctx = context()
     result = await agent(answer).serve(ctx, WORK)
     assert (result["status"], result["structured_output"]) == ("completed", [1])
     [artifact] = result["artifacts"]
@@ -76,7 +76,7 @@ async def test_a_question_ends_the_attempt_with_a_checkpoint() -> None:
         assert "characters" in last
         return [("ask_human", {"question": "Which?"})]
 
-    result = await agent(answer).serve(Context(), WORK)
+    result = await agent(answer).serve(context(), WORK)
     assert result["status"] == "waiting"
     assert result["checkpoint"]["question"] == "Which?"
     assert [option["kind"] for option in result["checkpoint"]["options"]] == ["freeform"]
@@ -103,23 +103,23 @@ async def test_a_verdict_is_mended_until_the_kernel_would_take_it(
         assert flaw in last
         return [("finish", right)]
 
-    assert await agent(answer).serve(Context(role="verify"), VERIFY) == right
+    assert await agent(answer).serve(context("verify"), VERIFY) == right
 
 
 async def test_a_verifier_leaves_it_to_a_person() -> None:
     question = {"question": "Good?", "options": [{"id": "y", "label": "yes"}]}
     found = await agent(lambda _number, _last: [("ask_human", question)]).serve(
-        Context(role="verify"), VERIFY
+        context("verify"), VERIFY
     )
     assert (found["verdict"], found["checkpoint"]["options"][0]["id"]) == ("ask", "y")
 
 
 async def test_a_step_of_a_flow_gets_the_value_itself() -> None:
     done = agent(lambda _n, last: [("finish", {"structured_output": {"echo": last}})])
-    assert await done.serve(Context(), {"text": "hi"}) == {"echo": '{"text":"hi"}'}
+    assert await done.serve(context(), {"text": "hi"}) == {"echo": '{"text":"hi"}'}
     gave_up = agent(lambda _n, _l: [("finish", {"status": "failed", "summary": "cannot"})])
     with pytest.raises(ServiceError, match="cannot"):
-        await gave_up.serve(Context(), "hi")
+        await gave_up.serve(context(), "hi")
 
 
 async def test_an_agent_is_seen_at_work() -> None:
@@ -129,7 +129,7 @@ async def test_an_agent_is_seen_at_work() -> None:
             return [*words, ("add_artifact", {"kind": "note", "content": "x"})]
         return [("finish", {"summary": "done"})]
 
-    ctx = Context()
+    ctx = context()
     await agent(answer).serve(ctx, WORK)
     assert ctx.log_text.split("\n")[:5] == [
         "… What is",
@@ -148,7 +148,7 @@ async def test_what_was_spent_is_reported_also_by_an_attempt_that_fails() -> Non
     settings = AgentSettings(models={"": "x:y"}, prices={"": 2.0})
     endings: list[list[Say]] = [[("finish", {"summary": "done"})], [("text", "no tool")]]
     for ending in endings:
-        ctx = Context()
+        ctx = context()
         await agent(partial(says, ending), settings).serve(ctx, WORK)
         assert ctx.usage["tokens"] > 0
         assert ctx.usage["money"] == pytest.approx(ctx.usage["tokens"] * 2 / 1_000_000)
@@ -165,8 +165,10 @@ async def test_a_cancelled_attempt_reports_what_it_spent_before() -> None:
         thinking.set()
         await asyncio.sleep(60)
 
-    ctx = Context()
-    tools = AgentSettings(models={"": "x:y"}, tools=(AgentTool("wait", wait, EffectClass.READ),))
+    ctx = context()
+    tools = AgentSettings(
+        models={"": "x:y"}, tools=(AgentTool("wait", wait, EffectClass.LOCAL_READ),)
+    )
     task = asyncio.ensure_future(ProfileAgent("p", model(answer), tools).serve(ctx, WORK))
     await thinking.wait()
     task.cancel()
@@ -178,6 +180,6 @@ async def test_a_cancelled_attempt_reports_what_it_spent_before() -> None:
 async def test_a_model_that_never_ends_is_stopped() -> None:
     settings = AgentSettings(models={"": "x:y"}, steps_max=3)
     loops = agent(lambda _n, _l: [("add_artifact", {"kind": "n", "content": "x"})], settings)
-    result = await loops.serve(Context(), WORK)
+    result = await loops.serve(context(), WORK)
     assert (result["status"], result["failure_class"]) == ("failed", "too_many_steps")
     assert len(result["artifacts"]) == 3

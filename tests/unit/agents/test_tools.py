@@ -1,20 +1,19 @@
 """Every call of a tool goes through one place, which knows what it does or refuses it."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.unit.agents.models import WORK, Say, agent
-from windlass.agents import EffectClass, tool
+from tests.unit.agents.models import WORK, KeptLedger, Say, agent, context
+from windlass.agents import tool
 from windlass.agents.attempt import AgentAttempt
 from windlass.agents.effects import AgentTool, load_tools
 from windlass.agents.settings import AgentSettings
-from windlass.agents.tools import GuardedTools, ToolRefused
+from windlass.agents.tools import GuardedTools
 from windlass.model.errors import BadRequest
-from windlass.worker.context import Context
+from windlass.model.ledger import EffectClass
 from windlass.worker.errors import TemporaryError
 
 pytestmark = pytest.mark.anyio
@@ -23,28 +22,6 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-class KeptLedger:
-    """Keeps calls in a list; refuses one tool."""
-
-    def __init__(self, refused: str = "") -> None:
-        self.lines: list[tuple[str, str, dict[str, Any], str]] = []
-        self._refused = refused
-
-    @asynccontextmanager
-    async def action(
-        self, attempt: AgentAttempt, tool: str, effect: EffectClass, arguments: Mapping[str, Any]
-    ) -> AsyncGenerator[None]:
-        assert attempt.brief == WORK
-        if tool == self._refused:
-            raise ToolRefused("not today")
-        ended = "failed"
-        try:
-            yield
-            ended = "done"
-        finally:
-            self.lines.append((tool, str(effect), dict(arguments), ended))
 
 
 def calls(name: str, arguments: dict[str, Any], heard: list[str]) -> Any:
@@ -72,17 +49,18 @@ def double(n: int) -> int:
     return 2 * n
 
 
-DOUBLE = AgentTool("double", double, EffectClass.READ)
+DOUBLE = AgentTool("double", double, EffectClass.LOCAL_READ)
 
 
 async def test_a_call_is_an_action_of_the_ledger() -> None:
     heard: list[str] = []
     ledger = KeptLedger()
-    await agent(calls("double", {"n": 21}, heard), settings(DOUBLE), ledger=ledger).serve(
-        Context(), WORK
-    )
+    doubles = agent(calls("double", {"n": 21}, heard), settings(DOUBLE))
+    await doubles.serve(context(ledger=ledger), WORK)
     assert heard == ["42"]
-    assert ledger.lines == [("double", "read", {"n": 21}, "done")]
+    [began], [ended] = ledger.began, ledger.ended
+    assert (began.tool, began.effect, began.input) == ("double", "env_local_read", {"n": 21})
+    assert (ended.state, ended.output, ended.call_id) == ("completed", 42, began.call_id)
 
 
 @pytest.mark.parametrize(
@@ -91,19 +69,20 @@ async def test_a_call_is_an_action_of_the_ledger() -> None:
 async def test_what_a_tool_says_is_wrong_is_told_to_the_model(n: int, told: str) -> None:
     heard: list[str] = []
     ledger = KeptLedger()
-    answer = calls("double", {"n": n}, heard)
-    result = await agent(answer, settings(DOUBLE), ledger=ledger).serve(Context(), WORK)
+    doubles = agent(calls("double", {"n": n}, heard), settings(DOUBLE))
+    result = await doubles.serve(context(ledger=ledger), WORK)
     assert result["status"] == "completed"
     assert told in heard[0]
-    assert ledger.lines[0][-1] == "failed"
+    assert [(end.state, told in end.error) for end in ledger.ended] == [("failed", True)]
 
 
 async def test_a_tool_that_nobody_knows_is_refused_and_never_reaches_the_ledger() -> None:
     heard: list[str] = []
     ledger = KeptLedger()
-    await agent(calls("rm_rf", {}, heard), settings(DOUBLE), ledger=ledger).serve(Context(), WORK)
+    deletes = agent(calls("rm_rf", {}, heard), settings(DOUBLE))
+    await deletes.serve(context(ledger=ledger), WORK)
     assert "Unknown tool" in heard[0]
-    assert ledger.lines == []
+    assert ledger.began == []
 
 
 async def test_a_tool_without_an_effect_class_is_refused(
@@ -112,22 +91,15 @@ async def test_a_tool_without_an_effect_class_is_refused(
     heard: list[str] = []
     made = GuardedTools.__init__
 
-    def without_classes(self: GuardedTools, wrapped: Any, _effects: Any, ledger: Any) -> None:
-        made(self, wrapped, {}, ledger)
+    def without_classes(self: GuardedTools, wrapped: Any, _effects: Any) -> None:
+        made(self, wrapped, {})
 
     monkeypatch.setattr(GuardedTools, "__init__", without_classes)
-    await agent(calls("double", {"n": 1}, heard), settings(DOUBLE)).serve(Context(), WORK)
+    await agent(calls("double", {"n": 1}, heard), settings(DOUBLE)).serve(context(), WORK)
     assert "refused by policy" in heard[0]
 
 
 async def test_what_the_ledger_refuses_does_not_happen() -> None:
-    heard: list[str] = []
-    answer = calls("double", {"n": 1}, heard)
-    await agent(answer, settings(DOUBLE), ledger=KeptLedger("double")).serve(Context(), WORK)
-    assert "refused by policy: not today" in heard[0]
-
-
-async def test_what_cannot_be_undone_is_refused_without_a_ledger() -> None:
     done: list[str] = []
 
     def pay(whom: str) -> None:
@@ -135,9 +107,12 @@ async def test_what_cannot_be_undone_is_refused_without_a_ledger() -> None:
         done.append(whom)
 
     heard: list[str] = []
-    irreversible = AgentTool("pay", pay, EffectClass.IRREVERSIBLE)
-    await agent(calls("pay", {"whom": "x"}, heard), settings(irreversible)).serve(Context(), WORK)
-    assert "needs an approval" in heard[0]
+    pays = agent(
+        calls("pay", {"whom": "x"}, heard),
+        settings(AgentTool("pay", pay, EffectClass.IRREVERSIBLE)),
+    )
+    await pays.serve(context(ledger=KeptLedger(denied="pay")), WORK)
+    assert "refused by policy: it needs an approval" in heard[0]
     assert done == []
 
 
@@ -146,19 +121,19 @@ async def test_a_tool_may_say_that_the_attempt_should_come_back_later() -> None:
         """Be busy."""
         raise TemporaryError("the archive is closed", retry_after_s=5)
 
-    closed = AgentTool("busy", busy, EffectClass.READ)
+    closed = AgentTool("busy", busy, EffectClass.LOCAL_READ)
     with pytest.raises(TemporaryError, match="closed"):
-        await agent(calls("busy", {}, []), settings(closed)).serve(Context(), WORK)
+        await agent(calls("busy", {}, []), settings(closed)).serve(context(), WORK)
 
 
 async def test_further_tools_come_from_sources_that_know_the_attempt() -> None:
     class Blackboard:
         def tools(self, attempt: AgentAttempt) -> Iterable[AgentTool]:
             goal = attempt.brief["task"]["goal"]
-            return [AgentTool("my_goal", lambda: goal, EffectClass.READ)]
+            return [AgentTool("my_goal", lambda: goal, EffectClass.LOCAL_READ)]
 
     heard: list[str] = []
-    await agent(calls("my_goal", {}, heard), sources=[Blackboard()]).serve(Context(), WORK)
+    await agent(calls("my_goal", {}, heard), sources=[Blackboard()]).serve(context(), WORK)
     assert heard == ["do it"]
 
 
@@ -167,8 +142,8 @@ async def test_tools_are_the_marked_functions_of_a_module(
 ) -> None:
     text = (
         "from windlass.agents import tool\n"
-        "@tool(effect='read')\ndef look(): 'Look.'\n"
-        "@tool(effect='external', name='tell')\ndef tell_them(): 'Tell.'\n"
+        "@tool(effect='external_read')\ndef look(): 'Look.'\n"
+        "@tool(effect='external_write', name='tell')\ndef tell_them(): 'Tell.'\n"
         "def helper(): pass\n"
     )
     (tmp_path / "brought_tools.py").write_text(text)
@@ -177,11 +152,11 @@ async def test_tools_are_the_marked_functions_of_a_module(
     monkeypatch.syspath_prepend(str(tmp_path))
     found = load_tools(["brought_tools"])
     assert [(each.name, str(each.effect)) for each in found] == [
-        ("look", "read"),
-        ("tell", "external"),
+        ("look", "external_read"),
+        ("tell", "external_write"),
     ]
     for modules, flaw in ((["json"], "no tools"), (["taken_name"], '"finish" is a name twice')):
         with pytest.raises(BadRequest, match=flaw):
             load_tools(modules)
-    with pytest.raises(ValueError, match="quiet"):
+    with pytest.raises(BadRequest, match="quiet"):
         tool(effect="quiet")
