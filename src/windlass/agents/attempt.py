@@ -14,6 +14,8 @@ class AgentAttempt:
     context: Context
     input: Any
     artifacts: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    approvals: list[str] = field(default_factory=list[str])
+    """Tokens of approvals that nobody has used yet, the newest last."""
 
     @property
     def brief(self) -> dict[str, Any]:

@@ -22,8 +22,9 @@ WORKER = f"""{_BRIEF}
 Your part is to do `task.goal` with `task.inputs`. Use the tools you have. Hand the result in
 with `finish`: a summary in one or two sentences, and what others build on as
 `structured_output`. If it cannot be done, finish with status `failed` and say why; if the plan
-itself is wrong, set `request_replan`. If only a person can decide something, call `ask_human`:
-your work ends there, and the answer is in your next brief."""
+itself is wrong, set `request_replan`. If only a person can decide something, or a tool needs an
+approval, call `ask_human`: your work ends there, and the answer is in your next brief. With an
+approval among your answers, call the tool again."""
 
 CALLED = """\
 The message you get is the input of a step as JSON. Do what it asks for, with the tools you

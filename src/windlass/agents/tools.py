@@ -44,8 +44,14 @@ class GuardedTools(WrapperToolset[AgentAttempt]):
         effect = self.effects.get(name)
         if effect is None:
             raise ToolFailed(f'refused by policy: nobody says what "{name}" does')
+        attempt = ctx.deps
+        token = ""
+        if effect is EffectClass.IRREVERSIBLE and attempt.approvals:
+            token = attempt.approvals.pop()
         try:
-            async with ctx.deps.context.action(name, effect, input=tool_args) as action:
+            async with attempt.context.action(
+                name, effect, input=tool_args, approval=token
+            ) as action:
                 action.output = await self._called(name, tool_args, ctx, tool)
                 return action.output
         except ActionRefused as error:

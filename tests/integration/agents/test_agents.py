@@ -25,6 +25,12 @@ from windlass.agents import tool
 def look_up(word: str) -> dict[str, str]:
     """Look a word up in the lexicon."""
     return {"word": word, "means": "a ship with a winch"}
+
+
+@tool(effect="external_irreversible")
+def pay(whom: str) -> str:
+    """Pay somebody."""
+    return f"paid {whom}"
 '''
 
 
@@ -175,6 +181,41 @@ def test_a_person_is_asked_and_the_answer_is_in_the_next_brief(
     assert plans.http.post(path, json={"answer": "s"}).status_code == 200
     run = plans.wait(run_id)
     assert (run["state"], run["output"]) == ("succeeded", {"sail": "arrived"}), run
+
+
+def test_what_cannot_be_undone_waits_for_a_person_s_approval(
+    plans: Plans, models: ScriptedModels
+) -> None:
+    pay = [ScriptedCall("pay", {"whom": "ann"})]
+    lines = [
+        planned({"alias": "settle", "goal": "pay ann"}),
+        Line(role="work", turn=0, calls=pay),
+        Line(
+            role="work",
+            contains="needs an approval",
+            calls=[ScriptedCall("ask_human", {"question": "May I pay ann?"})],
+        ),
+        Line(role="work", turn=0, contains="[approval token]", calls=pay),
+        worked("settled", contains="paid ann"),
+    ]
+    models.script = Script(lines)
+    run_id = plans.start("settle the bill")
+    question = plans.question(run_id)
+    made = plans.http.post(
+        f"/api/v1/runs/{run_id}/tasks/settle/approvals", json={"reason": "it is due"}
+    )
+    assert made.status_code == 201, made.text
+    path = f"/api/v1/checkpoints/{question['id']}/resolve"
+    assert plans.http.post(path, json={"answer": made.json()["token"]}).status_code == 200
+    run = plans.wait(run_id)
+    assert (run["state"], run["output"]) == ("succeeded", {"settle": "settled"}), run
+    [paid] = plans.http.get(f"/api/v1/runs/{run_id}/actions").json()["items"]
+    assert (paid["tool"], paid["state"], paid["approvalId"]) == (
+        "pay",
+        "completed",
+        made.json()["id"],
+    )
+    assert not any(made.json()["token"] in asked.last for asked in models.asked)
 
 
 def test_a_cancelled_run_stops_the_model_in_the_middle_of_its_thoughts(
