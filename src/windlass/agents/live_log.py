@@ -6,6 +6,7 @@ import msgspec
 from pydantic_ai import RunContext
 from pydantic_ai.messages import (
     AgentStreamEvent,
+    OutputToolResultEvent,
     PartDeltaEvent,
     PartEndEvent,
     PartStartEvent,
@@ -55,6 +56,8 @@ class LiveLog:
                 self.flush()
             case ToolCallEvent(part=part):
                 self._write(f"→ {part.tool_name} {short(part.args)}")
+            case OutputToolResultEvent(part=part) if part.outcome == "success":
+                pass  # the answer itself is what comes of it
             case ToolResultEvent(part=part):
                 self._write(f"← {part.tool_name} {short(part.content)}")
             case _:
