@@ -2,9 +2,12 @@
 
 from typing import Any
 
+from click.testing import CliRunner
+
 from tests.hand import HandWorker
-from tests.integration.conftest import Served
+from tests.integration.conftest import TOKEN, Served
 from tests.integration.test_plans import start
+from windlass.cli.main import cli
 from windlass.client import Client
 
 
@@ -104,10 +107,16 @@ def test_a_fork_is_made_once_for_a_key_and_refused_with_a_reason(served: Served)
     assert nowhere.status_code == 404
     planning = served.http.post(path, json={"task": "plan", "input": {}})
     assert (planning.status_code, "makes its own input" in planning.text) == (400, True)
-    with Client(served.server.url, token=str(served.http.headers["authorization"][7:])) as client:
+    with Client(served.server.url, token=TOKEN) as client:
         mine = client.run(run_id).fork("a", {"n": 5})
         while (taken := worker.take())["runId"] != mine.id:
             worker.finish(taken, 2)
         assert taken["input"]["task"]["inputs"] == {"n": 5}
         worker.finish(taken, {"n": 6})
         assert served.wait(mine.id)["output"] == {"a": {"n": 6}}
+    env = {"WINDLASS_URL": served.server.url, "WINDLASS_TOKEN": TOKEN}
+    said = CliRunner().invoke(cli, ["run", "fork", run_id, "a", "--input", '{"n": 7}'], env=env)
+    assert said.exit_code == 0, said.output
+    taken = worker.take()
+    assert (taken["runId"], taken["input"]["task"]["inputs"]) == (said.output.split()[0], {"n": 7})
+    worker.finish(taken, 8)

@@ -16,7 +16,7 @@ from tests.integration.agents.agents import (
 from windlass.testing.models import Line, Script, ScriptedCall, ScriptedModels
 from windlass.testing.processes import wait_until
 
-TIMEOUT_S = 3.0
+TIMEOUT_S = 4.0
 TOOLS = '''
 from windlass.agents import tool
 
@@ -218,13 +218,25 @@ def test_what_cannot_be_undone_waits_for_a_person_s_approval(
     assert not any(made.json()["token"] in asked.last for asked in models.asked)
 
 
-def test_a_cancelled_run_stops_the_model_in_the_middle_of_its_thoughts(
+def test_an_agent_is_seen_at_work_and_stops_in_the_middle_of_a_thought_when_cancelled(
     plans: Plans, models: ScriptedModels
 ) -> None:
-    models.script = Script([Line(role="plan", delay_s=60)])
+    lines = [
+        planned({"alias": "muse", "goal": "think for long"}),
+        Line(role="work", turn=0, text="I begin.", calls=[ScriptedCall("look_up", {"word": "x"})]),
+        Line(role="work", turn=1, delay_s=60),
+    ]
+    models.script = Script(lines)
     models.gone.clear()
     run_id = plans.start("think for long")
-    wait_until(lambda: models.asked)
+    at_work = ("claimed", "running")
+    wait_until(
+        lambda: any(
+            "I begin." in (row["log"] or "") and row["state"] in at_work
+            for row in plans.attempts(run_id)
+        ),
+        every_s=0.1,
+    )
     assert plans.http.post(f"/api/v1/runs/{run_id}/cancel").status_code in (200, 202)
     assert models.gone.wait(TIMEOUT_S / 2), "the model still thinks"
     assert plans.wait(run_id)["state"] == "cancelled"
