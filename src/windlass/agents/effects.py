@@ -56,5 +56,7 @@ def load_tools(modules: Iterable[str]) -> list[AgentTool]:
     return list(found.values())
 
 
-RESERVED = frozenset({"add_artifact", "ask_human", "finish"})
+RESERVED = frozenset(
+    {"add_artifact", "ask_human", "finish", "list_board", "read_board", "write_board"}
+)
 """The names of what every agent has."""

@@ -1,6 +1,7 @@
 """The agents of a worker process, as services by the names of their profiles."""
 
 from windlass.agents.agent import ProfileAgent
+from windlass.agents.board import BoardTools
 from windlass.agents.models import model_of
 from windlass.agents.settings import AgentSettings
 from windlass.model.errors import BadRequest
@@ -17,6 +18,6 @@ def agents_worker(settings: AgentSettings) -> Worker:
             raise BadRequest(f'"{named}" is no profile that is served here; there is {served}')
     worker = Worker()
     for profile in settings.profiles:
-        agent = ProfileAgent(profile, model_of(settings, profile), settings)
+        agent = ProfileAgent(profile, model_of(settings, profile), settings, (BoardTools(),))
         worker.add(profile, agent.serve)
     return worker

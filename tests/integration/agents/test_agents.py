@@ -171,7 +171,14 @@ def test_a_person_is_asked_and_the_answer_is_in_the_next_brief(
         planned({"alias": "sail", "goal": "sail somewhere"}),
         Line(role="work", calls=[ScriptedCall("ask_human", {**ask, "timeout_seconds": 5})]),
         Line(role="work", contains="default_action", calls=[ScriptedCall("ask_human", ask)]),
-        worked("arrived", contains='"option_id":"s"'),
+        Line(
+            role="work",
+            turn=0,
+            contains='"option_id":"s"',
+            calls=[ScriptedCall("write_board", {"key": "progress.course", "value": "south"})],
+        ),
+        Line(role="work", turn=1, calls=[ScriptedCall("list_board")]),
+        worked("arrived", turn=2, contains=".course"),
     ]
     models.script = Script(lines)
     run_id = plans.start("sail")

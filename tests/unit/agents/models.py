@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import msgspec
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
 from pydantic_ai.models.function import (
     AgentInfo,
@@ -17,7 +18,8 @@ from pydantic_ai.models.function import (
 from windlass.agents.agent import ProfileAgent
 from windlass.agents.settings import AgentSettings
 from windlass.agents.tools import ToolSource
-from windlass.model.errors import Denied
+from windlass.model.errors import Denied, NotFound
+from windlass.protocol.blackboard import BoardRead, BoardView, BoardWrite
 from windlass.protocol.exchange import ActionEnd, ActionStart
 from windlass.worker.context import Context
 
@@ -61,12 +63,26 @@ def last_text(messages: list[ModelMessage]) -> str:
     return "\n".join(said)
 
 
+def board_view(key: str, value: Any) -> BoardView:
+    return BoardView(
+        key=key,
+        revision=1,
+        writer="worker",
+        writer_id="w",
+        attempt_id="",
+        deleted=False,
+        payload=msgspec.Raw(msgspec.json.encode(value)),
+        at=0,
+    )
+
+
 class KeptLedger:
     """Keeps calls of tools in a list; lets one tool be called by nobody."""
 
     def __init__(self, denied: str = "") -> None:
         self.began: list[ActionStart] = []
         self.ended: list[ActionEnd] = []
+        self.board: dict[str, Any] = {}
         self._denied = denied
 
     def begin(self, start: ActionStart) -> None:
@@ -76,6 +92,16 @@ class KeptLedger:
 
     def end(self, end: ActionEnd) -> None:
         self.ended.append(end)
+
+    def write(self, write: BoardWrite) -> int:
+        self.board[write.key] = write.payload
+        return len(self.board)
+
+    def read(self, read: BoardRead) -> list[BoardView]:
+        keys = [read.key] if read.key else [k for k in self.board if k.startswith(read.prefix)]
+        if any(key not in self.board for key in keys):
+            raise NotFound(f'nothing stands under "{read.key}"')
+        return [board_view(key, self.board[key]) for key in keys]
 
 
 def context(role: str = "work", ledger: KeptLedger | None = None) -> Context:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.unit.agents.models import WORK, KeptLedger, Say, agent, context
+from tests.unit.agents.models import VERIFY, WORK, KeptLedger, Say, agent, context
 from windlass.agents import tool
 from windlass.agents.attempt import AgentAttempt
+from windlass.agents.board import BoardTools
 from windlass.agents.effects import AgentTool, load_tools
 from windlass.agents.settings import AgentSettings
 from windlass.agents.tools import GuardedTools
@@ -157,6 +158,34 @@ async def test_further_tools_come_from_sources_that_know_the_attempt() -> None:
     heard: list[str] = []
     await agent(calls("my_goal", {}, heard), sources=[Blackboard()]).serve(context(), WORK)
     assert heard == ["do it"]
+
+
+async def test_an_agent_reads_and_writes_the_blackboard_and_a_verifier_only_reads() -> None:
+    heard: list[str] = []
+    ledger = KeptLedger()
+
+    def answer(number: int, last: str) -> list[Say]:
+        heard.append(last)
+        match number:
+            case 0:
+                return [("write_board", {"key": "progress", "value": {"pages": 3}})]
+            case 1:
+                return [("read_board", {"key": "progress"}), ("read_board", {"key": "nothing"})]
+            case 2:
+                return [("list_board", {})]
+            case _:
+                return [("finish", {"summary": "done"})]
+
+    await agent(answer, sources=[BoardTools()]).serve(context(ledger=ledger), WORK)
+    assert [start.tool for start in ledger.began] == [
+        *("write_board", "read_board", "read_board", "list_board")
+    ]
+    assert '{"pages":3}' in heard[2]
+    [key] = ledger.board
+    assert key in heard[3]
+    judging = AgentAttempt(context("verify"), VERIFY)
+    assert [each.name for each in BoardTools().tools(judging)] == ["read_board", "list_board"]
+    assert list(BoardTools().tools(AgentAttempt(context(), "any value"))) == []
 
 
 async def test_tools_are_the_marked_functions_of_a_module(
