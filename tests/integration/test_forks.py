@@ -44,6 +44,9 @@ def test_a_plan_is_forked_from_a_task_with_another_input(served: Served) -> None
     assert again["input"]["task"]["alias"] == "b"
     assert again["input"]["task"]["inputs"] == {"depth": 2}
     assert again["input"]["predecessors"][0]["structured_output"] == {"of": "a"}
+    board = served.http.get(f"/api/v1/runs/{forked}/blackboard").json()["items"]
+    assert [row["key"] for row in again["input"]["blackboard"]]
+    assert {row["key"] for row in again["input"]["blackboard"]} <= {row["key"] for row in board}
     worker.finish(again, {"of": "b, deeper"})
     last = worker.take()
     told = {p["alias"]: p["structured_output"]["of"] for p in last["input"]["predecessors"]}

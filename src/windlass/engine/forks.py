@@ -9,6 +9,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.runs import Started, begin, get_run
 from windlass.kernel.events import ForkRun
 from windlass.kernel.fork import renamed
+from windlass.model.blackboard import BoardEntry, BoardPast
 from windlass.model.errors import Conflict
 from windlass.model.graph import Graph
 from windlass.model.ids import node_path
@@ -36,6 +37,8 @@ _COPIED: tuple[tuple[type[Row], str], ...] = (
     (Variable, "key"),
     (Checkpoint, "id"),
     (GraphPatch, "rev"),
+    (BoardEntry, "key"),
+    (BoardPast, "revision"),
     (Artifact, "resource_id"),
     (Event, "seq"),
 )
