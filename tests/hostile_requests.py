@@ -95,6 +95,7 @@ BODIES: dict[str, Json] = {
         "expiresInS": 60,
     },
     "POST /api/v1/runs/{id}/signal": {"key": "go", "value": {"a": 1}},
+    "POST /api/v1/runs/{id}/fork": {"task": "a", "input": {"a": [1]}},
     "POST /api/v1/runs/{id}/retry": {"task": "a", "from": True, "dryRun": True},
     "POST /api/v1/workers": {
         "id": "hostile-pull",

@@ -283,6 +283,13 @@ def test_a_token_can_be_bound_to_one_worker(served: Served) -> None:
     assert bad.status_code == 400
 
 
+def test_a_certificate_has_one_token(served: Served) -> None:
+    body = {"name": "certified", "role": "worker", "fingerprint": "0a" * 32}
+    assert served.http.post("/api/v1/tokens", json=body).status_code == 201
+    again = served.http.post("/api/v1/tokens", json={**body, "name": "again"})
+    assert (again.status_code, "certified" in again.text) == (409, True)
+
+
 def test_tokens_have_roles_and_can_be_revoked(served: Served) -> None:
     def as_role(token: str, method: str, path: str, **kwargs: Any) -> int:
         with httpx.Client(base_url=served.http.base_url) as http:

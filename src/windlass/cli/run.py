@@ -265,6 +265,24 @@ def _show_redone(handle: Run, done: Redone, *, dry_run: bool, as_json: bool) -> 
 
 @run.command()
 @click.argument("run_ref", metavar="RUN")
+@click.argument("task")
+@click.option("--input", "given", default=None, metavar="JSON", help="Instead of what it had.")
+@json_option
+@with_client
+def fork(client: Client, run_ref: str, task: str, given: str | None, as_json: bool) -> None:
+    """Start another run that keeps what RUN did before TASK, and does the rest again.
+
+    RUN must have ended. A task is named as for retry, or by its alias in a plan.
+    """
+    handle = client.run(run_id(client, run_ref))
+    edited = {} if given is None else {"input": read_value(given)}
+    fresh = with_task(handle.id, task, lambda named: handle.fork(named or task, **edited))
+    output.show_json(started(fresh.info)) if as_json else print_line(fresh.id)
+    print_line(f"follow it: windlass run watch {fresh.id}", err=True)
+
+
+@run.command()
+@click.argument("run_ref", metavar="RUN")
 @json_option
 @with_client
 def rerun(client: Client, run_ref: str, as_json: bool) -> None:

@@ -1,18 +1,23 @@
-"""`windlass worker TARGET` runs services; `windlass worker ls` lists workers."""
+"""`windlass worker TARGET` runs services, `windlass worker agents` models; `ls` lists workers."""
 
 import logging
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from windlass.cli import output
+from windlass.cli.agents import agents
 from windlass.cli.api import first, json_option, limit_option, wide_option, with_client
 from windlass.cli.settings import setting
 from windlass.cli.views import WORKER_FIELDS, worker_columns
 from windlass.client import Client
+
+if TYPE_CHECKING:
+    from windlass.worker import Worker
+    from windlass.worker.settings import WorkerSettings
 
 CONCURRENCY = 32
 
@@ -44,13 +49,17 @@ class TargetGroup(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group(cls=TargetGroup, subcommand_metavar="TARGET [OPTIONS] | ls")
+@click.group(cls=TargetGroup, subcommand_metavar="TARGET [OPTIONS] | agents | ls")
 def worker() -> None:
     """Run services for a server, or list workers.
 
     TARGET is `builtin`, `packages` (installed packages, on a live link), or module:worker for a
     windlass.Worker of your own. Options of TARGET are shown by `windlass worker start --help`.
+    `agents` are planners, workers and verifiers that think with a language model.
     """
+
+
+worker.add_command(agents)
 
 
 @worker.command()
@@ -136,7 +145,6 @@ def start(
     """Run the services of TARGET until a signal; the first one lets running work end."""
     from windlass.worker import Worker
     from windlass.worker.link.settings import link_settings, link_url
-    from windlass.worker.serve import serve
     from windlass.worker.settings import WorkerSettings, default_id, listen_url, server_url
     from windlass.worker.targets import load_worker
 
@@ -165,6 +173,13 @@ def start(
     hosted = Worker() if target == "packages" else load_worker(target, names)
     if target == "packages" and mode != "link":
         raise click.UsageError("installed packages run on a live link: add --transport link")
+    run_until_signal(hosted, settings)
+
+
+def run_until_signal(hosted: "Worker", settings: "WorkerSettings") -> None:
+    """Serve, and end the process even if handlers do not."""
+    from windlass.worker.serve import serve
+
     all_ended = serve(hosted, settings)
     if not all_ended:
         sys.stderr.flush()
@@ -216,5 +231,5 @@ def log_for_people(*, verbose: bool) -> None:
 
     level = logging.DEBUG if verbose else logging.INFO
     log_to_stderr(level, "%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for chatty in ("httpx", "httpcore", "uvicorn"):
+    for chatty in ("httpx", "httpx2", "httpcore", "uvicorn"):
         logging.getLogger(chatty).setLevel(logging.WARNING)

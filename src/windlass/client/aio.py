@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 import anyio
 import httpx
 
-from windlass.client import calls, ledger, plan_calls, scripts, wire
+from windlass.client import calls, forks, ledger, plan_calls, scripts, wire
 from windlass.client import dead_letters as letters
 from windlass.client.methods import AsyncMethod, AsyncRunMethod, Becomes
 from windlass.client.requests import Call, Pause, Script, Work
@@ -243,6 +243,18 @@ class AsyncRun:
     async def refresh(self) -> RunInfo:
         self.info = await self.client.perform(calls.get_run(self.id))
         return self.info
+
+    async def fork(
+        self,
+        task: str,
+        input: object = forks.SAME,  # noqa: A002  the wire's name
+        *,
+        key: str = "",
+    ) -> "AsyncRun":
+        """Another run that keeps what this one did before a task, and does the rest again; with
+        another input for that task, if one is given."""
+        call = forks.fork(self.id, task, input, key=key)
+        return AsyncRun(self.client, await self.client.perform(call))
 
     async def rerun(self) -> "AsyncRun":
         """A new run with the same flow version and input."""

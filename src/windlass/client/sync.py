@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import httpx
 
-from windlass.client import calls, ledger, plan_calls, scripts, wire
+from windlass.client import calls, forks, ledger, plan_calls, scripts, wire
 from windlass.client import dead_letters as letters
 from windlass.client.methods import Becomes, Method, RunMethod
 from windlass.client.requests import Call, Pause, Script, Work
@@ -238,6 +238,18 @@ class Run:
     def refresh(self) -> RunInfo:
         self.info = self.client.perform(calls.get_run(self.id))
         return self.info
+
+    def fork(
+        self,
+        task: str,
+        input: object = forks.SAME,  # noqa: A002  the wire's name
+        *,
+        key: str = "",
+    ) -> "Run":
+        """Another run that keeps what this one did before a task, and does the rest again; with
+        another input for that task, if one is given."""
+        call = forks.fork(self.id, task, input, key=key)
+        return Run(self.client, self.client.perform(call))
 
     def rerun(self) -> "Run":
         """A new run with the same flow version and input."""

@@ -17,6 +17,7 @@ from windlass.kernel.events import (
     BreakRun,
     CheckpointAnswered,
     Claim,
+    ForkRun,
     LeaseExpired,
     NextRequested,
     ParkTask,
@@ -25,6 +26,7 @@ from windlass.kernel.events import (
     TimerFired,
     WakeTask,
 )
+from windlass.kernel.fork import fork
 from windlass.kernel.turn import Decision
 from windlass.kernel.view import Need, View
 from windlass.model.errors import NotFound, WindlassError
@@ -128,13 +130,14 @@ def lineage(task_id: str) -> list[Need]:
 
 
 class StartJob:
-    """A run to begin. With an idempotency key it may turn out to exist already."""
+    """A run to begin, or to make of another's rows. With an idempotency key it may turn out to be
+    there already."""
 
     __slots__ = ("along", "answer", "event", "graph", "key", "outcome", "run_id")
 
     def __init__(
         self,
-        event: StartRun,
+        event: StartRun | ForkRun,
         graph: Graph,
         answer: "asyncio.Future[Any]",
         key: Idempotency | None,
@@ -150,7 +153,10 @@ class StartJob:
         self.outcome: Any = None
 
     def decide(self, view: View, now: int, limits: Limits) -> Decision:
-        decision = start(self.graph, view, self.event, now, limits)
+        if isinstance(self.event, ForkRun):
+            decision = fork(self.graph, self.event, now, limits)
+        else:
+            decision = start(self.graph, view, self.event, now, limits)
         if self.key is not None:
             decision.made[Idempotency] = {self.key.key: self.key}
         return decision

@@ -1,7 +1,7 @@
 """Runs: starting, steering and reading them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -15,6 +15,7 @@ from windlass.engine.params import checked_params
 from windlass.kernel.events import (
     CancelRequested,
     CheckpointAnswered,
+    ForkRun,
     PatchGraph,
     PriorityChanged,
     RetryRequested,
@@ -25,6 +26,7 @@ from windlass.kernel.redo import descendants_of, find_task
 from windlass.kernel.reopen import is_undone, redone_from, reopened
 from windlass.model.budgets import NO_BUDGET, read_budget
 from windlass.model.errors import BadRequest, Conflict, NotFound
+from windlass.model.graph import Graph
 from windlass.model.patches import Patch
 from windlass.model.rows import Idempotency, Json, Row, Run, Task, Variable
 from windlass.model.states import RUN_ENDED, RunState
@@ -78,22 +80,36 @@ async def start_run(
         dialect=target.dialect,
         budget=checked_budget(budget),
     )
+    asked = request or f"{target.version_id}\n{params}\n{tags}{run.budget}"
+    along = (noted(run),) if noted is not None else ()
+    return await begin(engine, StartRun(run), graph, key=key, asked=asked, along=along)
+
+
+async def begin(
+    engine: Engine,
+    event: StartRun | ForkRun,
+    graph: Graph,
+    *,
+    key: str,
+    asked: str,
+    along: Sequence[Row] = (),
+) -> Started:
+    """Have a run made, once for each key; the same key must come with what was `asked` before."""
+    run = event.run
     row = None
     if len(key) > keys.KEY_MAX or "\0" in key:
         raise BadRequest(
             f"an idempotency key has at most {keys.KEY_MAX} characters, none of them NUL"
         )
     if key:
-        asked = request or f"{target.version_id}\n{params}\n{tags}{run.budget}"
         digest = sha256(asked.encode()).hexdigest()
         kept = own_name(run.tenant, key)
-        row = Idempotency(key=kept, run_id=run.id, request_hash=digest, created_at=now)
+        row = Idempotency(key=kept, run_id=run.id, request_hash=digest, created_at=run.created_at)
         earlier = await find_by_key(engine, row)
         if earlier is not None:
             return Started(earlier, created=False)
     answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    along = (noted(run),) if noted is not None else ()
-    engine.advance.submit(StartJob(StartRun(run), graph, answer, row, along))
+    engine.advance.submit(StartJob(event, graph, answer, row, along))
     try:
         await answer
     except Exception:

@@ -1,5 +1,6 @@
 """What enters the kernel. Each event names the run it concerns through the ids it carries."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -8,13 +9,26 @@ from windlass.model.hints import Hint
 from windlass.model.ledger import ActionCall, ActionOutcome, EffectClass
 from windlass.model.patches import Patch
 from windlass.model.questions import Request
-from windlass.model.rows import Failure, Json, Run
+from windlass.model.rows import Failure, Json, Row, Run
 
 
 class StartRun(msgspec.Struct, frozen=True):
     """Begin a run; the row carries its id, version and parameters."""
 
     run: Run
+
+
+class ForkRun(msgspec.Struct, frozen=True):
+    """Make another run of what one has done, and do it again from a task on."""
+
+    run: Run
+    """As the other stands, but under its own id."""
+    source: str
+    rows: Sequence[Row]
+    """What the other has done, under the ids of the new one."""
+    task_id: str
+    input: Json | None = None
+    """What the task is given instead of what it had."""
 
 
 class Claim(msgspec.Struct, frozen=True):

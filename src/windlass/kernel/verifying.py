@@ -14,6 +14,7 @@ from windlass.kernel.briefs import verify_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.leases import NO_OUTCOME, end_of, lease, with_brief
 from windlass.kernel.placement import place, queue_of
+from windlass.kernel.push_back import is_push_back, stay_away
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
 from windlass.kernel.results import result_action
 from windlass.kernel.retry import pause_ms
@@ -24,7 +25,7 @@ from windlass.kernel.view import Outgrown
 from windlass.model.assignment import Assignment
 from windlass.model.graph import Node, OnReject, Verification
 from windlass.model.ids import attempt_id
-from windlass.model.rows import Attempt, Checkpoint, Failure, Json, Task
+from windlass.model.rows import Attempt, Checkpoint, Failure, Json, Task, read_failure
 from windlass.model.states import AttemptState, Role, TaskState
 from windlass.model.verdicts import Judgement, Verdict, read_verdict
 from windlass.model.work_answers import WorkAnswer, kept_answer
@@ -193,6 +194,8 @@ def no_verdict(
         queue = home_queue(turn, turn.node(task))
         turn.move(task, TaskState.CANCELLED, error=failure.json(), queue=queue)
         close(turn, task)
+    elif is_push_back(turn, task, failure):
+        judge_after(turn, task, stay_away(turn, attempt, failure), {})
     elif failure.kind not in NO_OUTCOME and is_hopeless(turn, task):
         text = f"no verdict after {rule_of(turn.node(task)).tries_max} tries: {failure.message}"
         fail_task(turn, task, Failure("failed", text, code="no_verdict"))
@@ -203,7 +206,10 @@ def no_verdict(
 def judge_again(turn: Turn, task: Task, attempt: Attempt, failure: Failure) -> None:
     moves = task.moves + (failure.kind != "returned")
     pause = failure.retry_after_ms or unreachable_pause_ms(moves)
-    columns = {"moves": moves, "avoid": attempt.worker_id}
+    judge_after(turn, task, pause, {"moves": moves, "avoid": attempt.worker_id})
+
+
+def judge_after(turn: Turn, task: Task, pause: int, columns: dict[str, Any]) -> None:
     if pause:
         due_at = turn.now + pause
         turn.move(task, task.state, due_at=due_at, **columns)
@@ -225,8 +231,12 @@ def is_hopeless(turn: Turn, task: Task) -> bool:
     if first <= task.claim:
         return False
     ids = [attempt_id(task.id, number) for number in range(first, task.attempts + 1)]
-    failed = (AttemptState.FAILED, AttemptState.TIMED_OUT)
-    return all(row is not None and row.state in failed for row in turn.rows(Attempt, ids).values())
+    return all(
+        row is not None
+        and row.state in (AttemptState.FAILED, AttemptState.TIMED_OUT)
+        and not is_push_back(turn, task, read_failure(row.error))
+        for row in turn.rows(Attempt, ids).values()
+    )
 
 
 def drop_timeout(turn: Turn, task: Task) -> None:

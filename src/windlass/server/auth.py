@@ -19,7 +19,7 @@ from windlass.engine import users
 from windlass.engine.engine import Engine
 from windlass.engine.workers import check_id
 from windlass.model.access import Token
-from windlass.model.errors import BadRequest, Denied, NotFound, Unauthorized
+from windlass.model.errors import BadRequest, Conflict, Denied, NotFound, Unauthorized
 from windlass.model.rows import Row
 from windlass.model.tenants import ALL, DEFAULT, check_tenant
 from windlass.ports.store import Cond
@@ -193,6 +193,8 @@ class Auth:
             raise BadRequest(f"only a token with the role worker is bound to one, not a {role}'s")
         if workers:
             check_id(workers.removesuffix("*"))
+        if fingerprint:
+            await self._check_new(fingerprint)
         text = "" if fingerprint else f"wl_{secrets.token_urlsafe(32)}"
         now = self._engine.store.now()
         token = Token(
@@ -207,6 +209,13 @@ class Auth:
         )
         await self._engine.write(token, *([noted(token)] if noted is not None else ()))
         return token, text
+
+    async def _check_new(self, fingerprint: str) -> None:
+        """A certificate proves one thing for good: also what was revoked is not given again."""
+        where = [Cond("hash", "=", certificate_key(fingerprint))]
+        for known in await self._engine.store.page(Token, where, limit=1):
+            text = f'token "{known.name}" ({known.id}) is for this certificate already'
+            raise Conflict(f"{text}; use another certificate")
 
     async def revoke(self, engine: Engine, token_id: str, *along: Row) -> None:
         async with engine.store.session() as session:

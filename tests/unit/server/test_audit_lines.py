@@ -162,6 +162,7 @@ async def test_a_retry_a_rerun_a_deletion_and_their_lines_are_one_commit_each() 
         again = said.answer["id"]
         [line] = [r for r in said.local.database.table(Audit).values() if r.action == "run.rerun"]
         assert (line.target_id, line.detail) == (again, f'{{"of":"{run}"}}')
+        assert await said.act(f"POST {RUN}/fork", {"task": "a"}, id=run) == (1, ["run.fork"])
         assert (await said.act(f"DELETE {RUN}", id=run))[1] == ["run.delete"]
 
 

@@ -966,6 +966,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start another run that keeps what a run did before a task, and does the rest again; with an */
+        post: operations["forks_fork"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/hints": {
         parameters: {
             query?: never;
@@ -2271,6 +2288,11 @@ export interface components {
             latest: number;
             name: string;
             versions: number;
+        };
+        /** ForkBody */
+        ForkBody: {
+            input?: unknown;
+            task: string;
         };
         /** HintBody */
         HintBody: {
@@ -5466,6 +5488,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventPage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    forks_fork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ForkBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartedView"];
                 };
             };
             /** @description Refused */

@@ -10,6 +10,7 @@ from windlass.kernel.events import Claim
 from windlass.kernel.leases import end_of, lease
 from windlass.kernel.limits import NoLimitKey, is_limited, limits_of
 from windlass.kernel.placement import claimed, place, queue_of, released
+from windlass.kernel.push_back import is_push_back, push_back
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
 from windlass.kernel.results import result_action, take
 from windlass.kernel.retry import pause_ms
@@ -19,7 +20,6 @@ from windlass.kernel.turn import Turn, container_of
 from windlass.kernel.values import params_text
 from windlass.model.assignment import Assignment, Chain
 from windlass.model.graph import Graph, Node, Strategy
-from windlass.model.limits import PAUSE_MS_MAX
 from windlass.model.notes import AttemptNotes
 from windlass.model.resources import ConflictingPins
 from windlass.model.rows import Attempt, Failure, Json, Task
@@ -154,22 +154,6 @@ def attempt_failed(
         push_back(turn, task, attempt, failure)
     else:
         try_again(turn, task, node, attempt, failure)
-
-
-def is_push_back(turn: Turn, task: Task, failure: Failure) -> bool:
-    """Whether a service is busy and says when to come back: that says nothing against the work. One
-    that asks for more than it may, or does so for ever, has failed like any other."""
-    pause = failure.retry_after_ms
-    if failure.kind != "failed" or pause is None or not 0 < pause <= PAUSE_MS_MAX:
-        return False
-    return task.attempts - task.failures - task.moves <= turn.limits.push_backs_max
-
-
-def push_back(turn: Turn, task: Task, attempt: Attempt, failure: Failure) -> None:
-    """Spend no retry; and whoever else calls the service stays away as long."""
-    pause = failure.retry_after_ms or 0
-    turn.pushed_back.append((attempt, pause))
-    requeue(turn, task, pause, {"error": failure.json()})
 
 
 def move_on(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failure) -> None:

@@ -19,6 +19,7 @@ from windlass.kernel.limits import limits_of
 from windlass.kernel.placement import queue_of
 from windlass.kernel.planning.lower import patch_of, tasks_of
 from windlass.kernel.planning.settings import PlanSettings, read_settings, settings_of
+from windlass.kernel.push_back import is_push_back, push_back
 from windlass.kernel.recount import recount
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
 from windlass.kernel.routing import CANCELLED, close, end_scope, fail
@@ -117,6 +118,9 @@ def not_planned(
     turn.move_attempt(attempt, state=end_of(failure), error=failure.json(), log=log)
     if turn.cancelling:
         end_if_over(turn, stop_planning(turn, task))
+        return
+    if is_push_back(turn, task, failure):
+        push_back(turn, task, attempt, failure)
         return
     lost = failure.kind in NO_OUTCOME
     failures = task.failures + (not lost)

@@ -259,12 +259,7 @@ async def rerun(request: Request) -> Response:
     """Start a new run of the same version with the same parameters."""
     engine = engine_of(request)
     run = await find(request)
-    version = await engine.store.page(Version, [Cond("id", "=", run.version_id)], limit=1)
-    if not version:
-        raise NotFound(f"run {run.id} is of a version that is gone")
-    target = flows.Target(
-        run.flow_id, run.flow_name, run.version_id, version[0].number, run.dialect
-    )
+    target = await target_of(engine, run)
     key = request.headers.get("idempotency-key", "")
     started = await runs.start_run(
         engine,
@@ -277,6 +272,14 @@ async def rerun(request: Request) -> Response:
         budget=written(load_budget(run.budget)) or None,
     )
     return started_view(started, target)
+
+
+async def target_of(engine: Engine, run: Run) -> flows.Target:
+    """What a run is a run of."""
+    version = await engine.store.page(Version, [Cond("id", "=", run.version_id)], limit=1)
+    if not version:
+        raise NotFound(f"run {run.id} is of a version that is gone")
+    return flows.Target(run.flow_id, run.flow_name, run.version_id, version[0].number, run.dialect)
 
 
 async def bulk(request: Request) -> Response:
