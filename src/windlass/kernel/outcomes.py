@@ -2,6 +2,7 @@
 
 from windlass.kernel import verifying
 from windlass.kernel.nodes import call, plan
+from windlass.kernel.planning.settings import settings_of
 from windlass.kernel.turn import Turn
 from windlass.model.ids import attempt_id
 from windlass.model.rows import Attempt, Failure, Task
@@ -22,9 +23,12 @@ def ended_without_result(
 def timed_out(turn: Turn, task: Task) -> None:
     """The attempt's time is up: fence it."""
     attempt = newest(turn, task)
-    rule = turn.node(task).verification if attempt.role is Role.VERIFY else turn.node(task)
-    assert rule is not None
-    text = f"no result within {rule.timeout_ms} ms"
+    if attempt.role is Role.PLAN:
+        text = f"no plan within {settings_of(task.input).limits.planner_seconds} s"
+    else:
+        rule = turn.node(task).verification if attempt.role is Role.VERIFY else turn.node(task)
+        assert rule is not None
+        text = f"no result within {rule.timeout_ms} ms"
     ended_without_result(turn, task, attempt, Failure("timeout", text))
 
 

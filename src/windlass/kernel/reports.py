@@ -176,7 +176,7 @@ def task_timer(turn: Turn, task: Task, kind: str) -> None:
             call.unpin(turn, task)
         case "timeout", Kind.CALL if task.state is TaskState.WAITING:
             work.expired(turn, task)
-        case "timeout", Kind.CALL:
+        case "timeout", Kind.CALL | Kind.PLAN:
             outcomes.timed_out(turn, task)
         case "timeout", Kind.SUBFLOW:
             subflow.timed_out(turn, task)

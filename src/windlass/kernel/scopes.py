@@ -74,7 +74,7 @@ def timer_kinds(task: Task) -> tuple[str, ...]:
         case Kind.TIMER:
             return ("delay", "timeout")
         case Kind.PLAN:
-            return ("retry",)
+            return ("retry", "timeout")
         case Kind.PARALLEL | Kind.FOREACH:
             return ("expand",)
         case _:

@@ -72,9 +72,11 @@ class PlanLimits(msgspec.Struct, frozen=True):
     replans: int = 8
     depth: int = 4
     goal_chars: int = 4_000
+    planner_seconds: int = 3_600
+    """How long one planner may take."""
 
 
-CAPS = PlanLimits(1_000, 8_000, 100_000, 64, 16, 20_000)
+CAPS = PlanLimits(1_000, 8_000, 100_000, 64, 16, 20_000, 86_400)
 """As much as a run may ask for."""
 
 

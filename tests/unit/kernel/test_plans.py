@@ -17,7 +17,7 @@ from windlass.kernel.events import (
 )
 from windlass.model.errors import BadRequest, StaleLease
 from windlass.model.patches import GraphPatch
-from windlass.model.rows import Failure
+from windlass.model.rows import Failure, Timer
 from windlass.model.states import Role, RunState
 from windlass.testing.played import RUN_ID
 
@@ -300,3 +300,19 @@ def test_every_revision_is_kept_with_the_plan_as_it_was_given() -> None:
     rows = [row for row in run.tables[GraphPatch].values() if isinstance(row, GraphPatch)]
     plans = [json.loads(row.patch)["plan"] for row in rows]
     assert [json.loads(text)["tasks"][0]["alias"] for text in plans] == ["a", "b"]
+
+
+def test_a_planner_that_takes_too_long_is_not_waited_for() -> None:
+    run = played(planner_profile="p", limits={"planner_seconds": 60})
+    slow = claim(run)
+    assert f"{slow.task_id}!timeout" in run.tables[Timer]
+    run.now += 60_000
+    run.send(TimerFired(f"{slow.task_id}!timeout", RUN_ID))
+    with pytest.raises(StaleLease):
+        say(run, slow, {"tasks": [task("a")]})
+    next_one = claim(run)
+    assert json.loads(next_one.input)["feedback"][0]["summary"] == "no plan within 60 s"
+    say(run, next_one, {"tasks": [task("a", worker_profile="hand")]})
+    assert f"{slow.task_id}!timeout" not in run.tables[Timer]
+    do(run, "a")
+    assert run.state() is RunState.SUCCEEDED

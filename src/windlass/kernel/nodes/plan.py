@@ -72,6 +72,7 @@ def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
     settings = settings_of(task.input)
     turn.move(task, TaskState.RUNNING, attempts=task.attempts + 1)
     attempt = lease(turn, task, by, Role.PLAN)
+    turn.set_timer(task.id, "timeout", turn.now + settings.limits.planner_seconds * 1000)
     brief = plan_brief(turn, task, settings, wanted(turn, task), by.profiles)
     return with_brief(turn, task, attempt, settings.planner, brief)
 
@@ -90,6 +91,7 @@ def planned(turn: Turn, task: Task, attempt: Attempt, output: Json, log: str | N
             not_planned(turn, turn.task(task.id), kept, refused(problems), log)
             return False
     turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, output=output, log=log)
+    turn.drop_timer(task.id, "timeout")
     turn.remove(Variable, (task.id, WANTED))
     task = stop_planning(turn, turn.task(task.id), failures=0, moves=0, error=None)
     if again is not None and not turn.cancelling:
@@ -116,6 +118,7 @@ def not_planned(
 ) -> None:
     """A planning attempt ended without a plan: ask again, within bounds."""
     turn.move_attempt(attempt, state=end_of(failure), error=failure.json(), log=log)
+    turn.drop_timer(task.id, "timeout")
     if turn.cancelling:
         end_if_over(turn, stop_planning(turn, task))
         return

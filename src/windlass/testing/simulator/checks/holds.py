@@ -221,4 +221,6 @@ def check_timer(rows: RunRows, timer: Timer) -> None:
     good = task.state in _WITH_TIMER[timer.kind]
     if timer.kind == "timeout" and task.kind == Kind.CALL:
         good = task.state in (TaskState.RUNNING, TaskState.VERIFYING)
+    if timer.kind == "timeout" and task.kind == Kind.PLAN:
+        good = any(attempt.state in ATTEMPT_LIVE for attempt in rows.attempts[task.id])
     expect(good, f"{task.id} is {task.state} with a {timer.kind} timer")
