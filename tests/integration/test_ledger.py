@@ -123,6 +123,46 @@ def test_an_approval_is_shown_once_used_once_and_nowhere_to_be_read(served: Serv
     assert action["input"] == {"to": "bob", "approval_token": "[approval token]"}
 
 
+def test_an_approval_handed_over_in_an_answer_leaves_its_token_nowhere(served: Served) -> None:
+    worker = Hand(served.http, "ledger.handed")
+    run_id = start(served, **one_task("ledger.handed"))
+    asking = {"question": "May I?", "options": [{"id": "own", "kind": "freeform"}]}
+    worker.finish(worker.take(), {"status": "waiting", "checkpoint": asking})
+    made = served.http.post(f"/api/v1/runs/{run_id}/tasks/a/approvals", json={"reason": "r"}).json()
+    question = next(
+        item
+        for item in served.http.get("/api/v1/checkpoints").json()["items"]
+        if item["runId"] == run_id
+    )
+    answer = {"answer": f"yes: {made['token']}.", "note": made["token"]}
+    path = f"/api/v1/checkpoints/{question['id']}/resolve"
+    assert served.http.post(path, json=answer).status_code == 200
+    taken = worker.take()
+    [told] = taken["input"]["answers"]
+    assert told["freeform_input"] == f"yes: approval:{made['id']}."
+    wrong = worker.begin(taken, "m", "send_email", approvalToken="approval:none")
+    assert wrong.status_code == 403
+    handed = f"approval:{made['id']}"
+    assert worker.begin(taken, "m", "send_email", approvalToken=handed).status_code == 200
+    assert worker.begin(taken, "n", "send_email", approvalToken=handed).status_code == 403
+    worker.finish(taken, 1)
+    for read in ("actions", "approvals", "events", "attempts", "tasks", "blackboard"):
+        assert made["token"] not in served.http.get(f"/api/v1/runs/{run_id}/{read}").text
+    assert made["token"] not in served.http.get(f"/orchestration/runs/{run_id}/inspector").text
+    assert made["token"] not in served.http.get("/api/v1/audit").text
+    assert made["token"] not in served.http.get(f"/api/v1/checkpoints/{question['id']}").text
+
+
+def test_a_reference_to_an_approval_that_nobody_showed_opens_nothing(served: Served) -> None:
+    worker = Hand(served.http, "ledger.guessed")
+    run_id = start(served, **one_task("ledger.guessed"))
+    taken = worker.take()
+    made = served.http.post(f"/api/v1/runs/{run_id}/tasks/a/approvals", json={"reason": "r"}).json()
+    guessed = worker.begin(taken, "m", "send_email", approvalToken=f"approval:{made['id']}")
+    assert (guessed.status_code, "no approval for attempt" in guessed.text) == (403, True)
+    worker.finish(taken, 1)
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [

@@ -11,7 +11,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import UsageLimits
 
-from windlass.agents.approvals import without_approvals
+from windlass.agents.approvals import approvals_in
 from windlass.agents.attempt import AgentAttempt
 from windlass.agents.failures import AgentFailure, meaning_of
 from windlass.agents.live_log import LiveLog
@@ -65,9 +65,9 @@ class ProfileAgent:
     async def _think(self, attempt: AgentAttempt, part: Part, used: Any) -> Any:
         tools = toolset(attempt, self._settings.tools, self._sources)
         brief = msgspec.json.encode(attempt.input).decode()
-        told, attempt.approvals = without_approvals(brief)
+        attempt.approvals = approvals_in(brief)
         ended = await self._agents[id(part)].run(
-            told,
+            brief,
             deps=attempt,
             usage=used,
             usage_limits=UsageLimits(request_limit=self._settings.steps_max),

@@ -1,20 +1,17 @@
-"""Approvals in a brief: tokens people handed over, for the agent to use and its model not to see.
+"""Approvals in a brief.
 
 A person who is asked for an approval gives one (`windlass action approve`) and answers with its
-token. It is for one attempt and counts once, so what stands in the brief is of use to nobody else.
+token. The run keeps a reference in place of the token; an agent's tools use it once, whatever the
+model makes of it.
 """
 
 import re
 
-from windlass.model.ledger import approval_named
+from windlass.model.ledger import reference
 
-_WORD = re.compile(r"[\w-]+", re.ASCII)
-BLOTTED = "[approval token]"
+_REFERENCE = re.compile(re.escape(reference("")) + r"[0-9a-f-]{36}")
 
 
-def without_approvals(text: str) -> tuple[str, list[str]]:
-    """A text with every approval's token blotted out, and the tokens in the order they stood."""
-    tokens = list(dict.fromkeys(word for word in _WORD.findall(text) if approval_named(word)))
-    for token in tokens:
-        text = text.replace(token, BLOTTED)
-    return text, tokens
+def approvals_in(text: str) -> list[str]:
+    """References to approvals that were handed over, in the order they stand."""
+    return list(dict.fromkeys(_REFERENCE.findall(text)))

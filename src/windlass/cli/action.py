@@ -29,7 +29,12 @@ def action() -> None:
 @click.argument("run_ref", metavar="RUN")
 @click.option("--task", default="", help="Of this task only.")
 @click.option("--tool", default="", help="Of this tool only.")
-@click.option("--effect", type=click.Choice([str(each) for each in EffectClass]), default=None)
+@click.option(
+    "--effect",
+    type=click.Choice([str(each) for each in EffectClass]),
+    default=None,
+    help="Of this class only.",
+)
 @click.option(
     "--state",
     type=click.Choice([*(str(each) for each in ActionState), "unknown"]),

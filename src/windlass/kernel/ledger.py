@@ -4,6 +4,8 @@ An action begins only under a lease that holds, so whoever has lost its task beg
 approval is for one attempt, and counts for the one action in whose commit it is consumed.
 """
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from windlass.kernel.events import ApprovalGiven
@@ -21,7 +23,10 @@ from windlass.model.ledger import (
     ApprovalState,
     EffectClass,
     approval_named,
+    handed_named,
     opens,
+    reference,
+    retold,
 )
 from windlass.model.rows import Attempt, Task
 from windlass.model.states import RUN_ENDED, TASK_ENDED, Role, RunState, TaskState
@@ -71,9 +76,9 @@ def use_approval(turn: Turn, attempt: Attempt, action: Action, token: str) -> Ap
             f'"{action.tool}" cannot be undone and needs an approval of this attempt:'
             f" windlass action approve {turn.run.id} {action.task_id}"
         )
-    named = approval_named(token)
+    named = approval_named(token) or handed_named(token)
     approval = turn.get(Approval, named) if named else None
-    if approval is None or not opens(approval, token) or approval.attempt_id != attempt.id:
+    if approval is None or not is_shown(approval, token) or approval.attempt_id != attempt.id:
         raise Denied(f"the token is no approval for attempt {attempt.id}")
     if approval.state is not ApprovalState.ACTIVE:
         raise Denied(f"the approval was {approval.state}; it counts once")
@@ -83,6 +88,28 @@ def use_approval(turn: Turn, attempt: Attempt, action: Action, token: str) -> Ap
     turn.change(used)
     turn.note(approval=approval.id, state="consumed")
     return used
+
+
+def is_shown(approval: Approval, token: str) -> bool:
+    """Whether a token is the approval's, or a reference to one whose token the run was shown."""
+    if handed_named(token):
+        return bool(approval.handed)
+    return opens(approval, token)
+
+
+def hand_over(turn: Turn, task: Task, answer: Any, note: str) -> tuple[Any, str]:
+    """What a person answered, with references in place of tokens: an approval whose token they show
+    to a task goes to its next attempt, and the token is written nowhere."""
+
+    def taken(token: str) -> str:
+        approval = turn.get(Approval, approval_named(token))
+        if approval is None or approval.task_id != task.id or not opens(approval, token):
+            return "[no approval of this task]"
+        if not approval.handed:
+            turn.change(replace(approval, handed=1))
+        return reference(approval.id)
+
+    return retold(answer, taken), retold(note, taken)
 
 
 def end(turn: Turn, attempt: str, outcome: ActionOutcome) -> Action | None:

@@ -66,6 +66,7 @@ def answer(turn: Turn, event: CheckpointAnswered) -> Decision:
         who = f" by {checkpoint.answered_by}" if checkpoint.answered_by else ""
         raise Conflict(f"checkpoint {checkpoint.id} is already {checkpoint.state}{who}")
     task = turn.task(checkpoint.task_id)
+    given, note = ledger.hand_over(turn, task, event.answer, event.note)
     if task.kind == Kind.CALL:
         answered = {
             asking.VERDICT: verifying.answered,
@@ -73,9 +74,9 @@ def answer(turn: Turn, event: CheckpointAnswered) -> Decision:
             asking.QUESTION: work.answered,
             budgets.KIND: budgets.answered,
         }[checkpoint.kind]
-        answered(turn, task, checkpoint, event.answer, event.by, event.note)
+        answered(turn, task, checkpoint, given, event.by, note)
     else:
-        wait.answered(turn, task, event.answer, event.by, event.note)
+        wait.answered(turn, task, given, event.by, note)
     return finish(turn, "checkpoint.answered", task.id, None, by=event.by)
 
 

@@ -7,7 +7,8 @@ Of an approval's token only the hash is kept.
 """
 
 import hmac
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
@@ -26,6 +27,8 @@ SUMMARY_MAX = 240
 PAYLOAD_MAX = 64 * 1024
 """Characters of what goes into an action, or comes out of it, that are kept."""
 _PREFIX = "wla_"
+_TOKEN = re.compile(r"wla_[0-9A-Za-z-]+_[0-9A-Za-z]+")
+_HANDED = "approval:"
 
 
 class EffectClass(StrEnum):
@@ -113,6 +116,8 @@ class Approval(Row, frozen=True, kw_only=True):
     used_by: str = ""
     """The action it was used for."""
     used_at: int | None = None
+    handed: int = 0
+    """Whether somebody has shown its token to the run: its attempt may name it from then on."""
 
 
 class ActionCall(msgspec.Struct, frozen=True):
@@ -208,13 +213,28 @@ def opens(approval: Approval, token: str) -> bool:
 
 def without_tokens(value: Any) -> Any:
     """A value in which every approval's token is blotted out, wherever it stands."""
+    return retold(value, lambda token: "[approval token]")
+
+
+def retold(value: Any, instead: Callable[[str], str]) -> Any:
+    """A value with something else in place of every token of an approval."""
     if isinstance(value, str):
-        return "[approval token]" if value.startswith(_PREFIX) else value
+        return _TOKEN.sub(lambda found: instead(found[0]), value) if _PREFIX in value else value
     if is_list(value):
-        return [without_tokens(each) for each in value]
+        return [retold(each, instead) for each in value]
     if is_object(value):
-        return {key: without_tokens(each) for key, each in value.items()}
+        return {key: retold(each, instead) for key, each in value.items()}
     return value
+
+
+def reference(approval_id: str) -> str:
+    """What an attempt names an approval by that was handed to it."""
+    return f"{_HANDED}{approval_id}"
+
+
+def handed_named(text: str) -> str:
+    """The approval that a reference names; empty if it is none."""
+    return text.removeprefix(_HANDED) if text.startswith(_HANDED) else ""
 
 
 # As people see them

@@ -202,7 +202,7 @@ def test_what_cannot_be_undone_waits_for_a_person_s_approval(
             contains="needs an approval",
             calls=[ScriptedCall("ask_human", {"question": "May I pay ann?"})],
         ),
-        Line(role="work", turn=0, contains="[approval token]", calls=pay),
+        Line(role="work", turn=0, contains="approval:", calls=pay),
         worked("settled", contains="paid ann"),
     ]
     models.script = Script(lines)
@@ -223,6 +223,9 @@ def test_what_cannot_be_undone_waits_for_a_person_s_approval(
         made.json()["id"],
     )
     assert not any(made.json()["token"] in asked.last for asked in models.asked)
+    for read in ("tasks", "attempts", "events"):
+        assert made.json()["token"] not in plans.http.get(f"/api/v1/runs/{run_id}/{read}").text
+    assert made.json()["token"] not in plans.http.get("/api/v1/checkpoints?state=all").text
 
 
 def test_an_agent_is_seen_at_work_and_stops_in_the_middle_of_a_thought_when_cancelled(

@@ -31,6 +31,7 @@ create table approvals (
     created_at bigint not null,
     expires_at bigint not null,
     used_by {id} not null,
-    used_at bigint
+    used_at bigint,
+    handed bigint not null
 ) {clustered};
 create index approvals_of_run on approvals (run_id, id);
