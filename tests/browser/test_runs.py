@@ -35,7 +35,7 @@ def test_a_flow_with_an_approval_is_started_watched_and_approved(site: Site, pag
     second.get_by_role("button", name="Publish the pages?").first.click()
     second.get_by_label("Note").fill("looks fine")
     second.get_by_role("button", name="Approve").click()
-    expect(second.get_by_text("✓ Answered")).to_be_visible()
+    expect(second.locator("[data-toast]").filter(has_text="Answered")).to_be_visible()
     expect(page.locator("[data-run-state=succeeded]")).to_be_visible()
     expect(page.locator("[data-node=publish]")).to_have_attribute("data-state", "succeeded")
     answer = site.http.get("/api/v1/checkpoints", params={"run": run_id}).json()["items"][0]

@@ -90,14 +90,31 @@ const packageOne = createRoute({
   validateSearch: (search: Search): { version?: string } => ({ version: text(search.version) }),
   component: later(() => import('@/pages/package'), 'PackagePage'),
 })
+const deadLetters = createRoute({
+  getParentRoute: () => root,
+  path: '/dead-letters',
+  validateSearch: (search: Search): { class?: string; flow?: string; id?: string } => ({
+    class: text(search.class),
+    flow: text(search.flow),
+    id: text(search.id),
+  }),
+  component: later(() => import('@/pages/dead-letters'), 'DeadLettersPage'),
+})
+const limits = createRoute({
+  getParentRoute: () => root,
+  path: '/limits',
+  validateSearch: (search: Search): { q?: string } => ({ q: text(search.q) }),
+  component: later(() => import('@/pages/limits'), 'LimitsPage'),
+})
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
+  validateSearch: (search: Search): { tab?: string } => ({ tab: text(search.tab) }),
   component: later(() => import('@/pages/settings'), 'SettingsPage'),
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, runs, run, inbox, flows, flow, workers, packages, packageOne, settings]),
+  routeTree: root.addChildren([overview, runs, run, inbox, flows, flow, workers, packages, packageOne, limits, deadLetters, settings]),
   basepath: new URL(document.baseURI).pathname.replace(/\/$/, '') || '/',
   defaultPreload: 'intent',
 })

@@ -20,6 +20,7 @@ import { DiffView, Json } from '@/parts/json'
 import { Status } from '@/parts/status'
 import { useTitle } from '@/parts/title'
 import { useCanAct, useMayAct } from '@/shell/health'
+import { useCrumb } from '@/shell/crumb'
 import { Lost } from '@/shell/lost'
 
 import { NewRunButton, StartWorkflowButton } from './start'
@@ -39,6 +40,7 @@ export function FlowPage() {
   const versions = useQuery(versionsQuery(name))
   const title = versions.data?.items[0]?.flow ?? name
   useTitle(title)
+  useCrumb(title)
   if (isUnknown(versions.error)) return <Lost title={t('No flow is called {name}', { name })} to="/flows" way={t('All flows')} />
   if (versions.error && !versions.data) return <Failed error={versions.error} retry={() => void versions.refetch()} />
   if (!versions.data) return <Skeleton rows={6} />
@@ -50,15 +52,7 @@ export function FlowPage() {
   return (
     <div className="flex min-h-[calc(100vh-7rem)] flex-col">
       <PageHead
-        title={
-          <>
-            <Link to="/flows" className="text-soft underline">
-              {t('Flows')}
-            </Link>
-            <span className="text-soft"> / </span>
-            {title}
-          </>
-        }
+        title={title}
       >
         <select
           aria-label={t('Version')}
@@ -73,8 +67,8 @@ export function FlowPage() {
           ))}
         </select>
         {mayAct && (
-          <Button disabled={!canAct} onClick={() => setUpload(true)}>
-            ↑ {t('New version')}
+          <Button icon="upload" disabled={!canAct} onClick={() => setUpload(true)}>
+            {t('New version')}
           </Button>
         )}
         {isWorkflow(shown.definition) ? (
@@ -157,7 +151,7 @@ function FlowRuns({ name }: { name: string }) {
               <span className="w-28">
                 <Status state={run.state} />
               </span>
-              <Link to="/runs/$id" params={{ id: run.id }} className="mr-auto font-mono text-accent underline">
+              <Link to="/runs/$id" params={{ id: run.id }} className="mr-auto font-mono text-accent hover:underline">
                 {run.id.slice(0, 13)}
               </Link>
               <Time at={run.createdAt} />

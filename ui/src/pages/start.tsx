@@ -23,8 +23,8 @@ export function NewRunButton({ flow, version }: { flow?: string; version?: numbe
   if (!mayAct) return null
   return (
     <>
-      <Button look="main" disabled={!canAct} onClick={() => setOpen(true)}>
-        ▶ {t('New run')}
+      <Button icon="start_run" look="main" disabled={!canAct} onClick={() => setOpen(true)}>
+        {t('New run')}
       </Button>
       {open && <StartDialog flow={flow} version={version} onClose={() => setOpen(false)} />}
     </>
@@ -44,8 +44,8 @@ export function StartWorkflowButton({ definition }: { definition: unknown }) {
     if (started) void navigate({ to: '/runs/$id', params: { id: started.runId } })
   }
   return (
-    <Button look="main" disabled={!canAct} onClick={() => void start()}>
-      ▶ {t('Start run')}
+    <Button icon="start_run" look="main" disabled={!canAct} onClick={() => void start()}>
+      {t('Start run')}
     </Button>
   )
 }
@@ -129,11 +129,11 @@ function StartDialog({ flow, version, onClose }: { flow?: string; version?: numb
         )}
         {problem && (
           <p role="alert" className="mb-3 text-sm text-bad">
-            ✗ {problem}
+            {problem}
           </p>
         )}
-        <Button type="submit" look="main" disabled={!name || problem !== ''}>
-          ▶ {t('Start')}
+        <Button icon="start_run" type="submit" look="main" disabled={!name || problem !== ''}>
+          {t('Start')}
         </Button>
       </form>
     </Dialog>

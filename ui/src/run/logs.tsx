@@ -59,7 +59,7 @@ export function LogsView({ runId, seq, running, onSelect }: Props) {
         {shown.map((attempt) => (
           <section key={attempt.id} className="mb-3">
             <h2 className="flex flex-wrap items-center gap-2 text-xs">
-              <button type="button" className="font-semibold text-accent underline" onClick={() => onSelect(attempt.taskId)}>
+              <button type="button" className="font-semibold text-accent hover:underline" onClick={() => onSelect(attempt.taskId)}>
                 {names.ofTask(attempt.taskId)} #{attempt.number}
               </button>
               <Status state={attempt.state} /> <span className="text-soft">{attempt.workerId}</span> <Time at={attempt.claimedAt} />
