@@ -63,6 +63,7 @@ def run_pages(site: Site) -> dict[str, str]:
         "run-queued": f"/runs/{queued}?view=dag",
         "flow-graph": "/flows/review-pages",
         "flow-diff": "/flows/review-pages?tab=diff",
+        "flow-grid": "/flows/review-pages?tab=grid",
         "flow-runs": "/flows/review-pages?tab=runs",
         "dead-letters": f"/dead-letters?id={letter}",
     }

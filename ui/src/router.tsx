@@ -33,7 +33,7 @@ const runs = createRoute({
 const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$id',
-  validateSearch: (search: Search): { view?: string; task?: string; tab?: string; lanes?: string; attempt?: number; open?: string; find?: string } => ({
+  validateSearch: (search: Search): { view?: string; task?: string; tab?: string; lanes?: string; attempt?: number; open?: string; find?: string; rev?: number } => ({
     view: text(search.view),
     task: text(search.task),
     tab: text(search.tab),
@@ -41,6 +41,7 @@ const run = createRoute({
     attempt: number(search.attempt),
     open: text(search.open),
     find: text(search.find),
+    rev: number(search.rev),
   }),
   component: later(() => import('@/pages/run'), 'RunPage'),
 })

@@ -34,6 +34,9 @@ export type LimitRuleBody = Schemas['LimitRuleBody']
 export type User = Schemas['UserView']
 export type Tenant = Schemas['TenantView']
 export type AuditEvent = Schemas['AuditView']
+export type Grid = Schemas['GridView']
+export type GridRun = Schemas['GridRun']
+export type GridTask = Schemas['GridTask']
 export type PublishedPackage = Schemas['PublishedPackage']
 
 export interface Page<T> {

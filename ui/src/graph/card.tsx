@@ -58,7 +58,12 @@ export function SecondLine({ cell, inRun }: { cell: Cell; inRun: boolean }) {
         </>
       )}
       {cell.attempts > 1 && <span>· {t('attempt {n}', { n: cell.attempts })}</span>}
-      {more && <span className={`truncate ${cell.folded ? 'tabular-nums' : 'font-mono text-[11px]'}`}>{more}</span>}
+      {cell.note && (
+        <span className="ml-auto truncate font-mono text-[10px]" title={cell.note}>
+          {cell.note}
+        </span>
+      )}
+      {more && !cell.note && <span className={`truncate ${cell.folded ? 'tabular-nums' : 'font-mono text-[11px]'}`}>{more}</span>}
     </div>
   )
 }

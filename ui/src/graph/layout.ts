@@ -38,8 +38,7 @@ export interface Layout {
   down: boolean
 }
 
-/** A graph this wide is turned when it is also this many times wider than high. */
-const RIBBON_WIDTH = 1100
+/** What is wider than there is room for is turned when it is also this many times wider than high. */
 const RIBBON = 2.5
 
 const GAP_X = 64
@@ -56,7 +55,7 @@ export function wireKey(wire: Wire): string {
   return `${wire.from}\n${wire.to}`
 }
 
-export function layout(boxes: readonly Box[], wires: readonly Wire[], turns = false): Layout {
+export function layout(boxes: readonly Box[], wires: readonly Wire[], room = Infinity): Layout {
   const children = new Map<string, Box[]>()
   for (const box of boxes) {
     const list = children.get(box.parent)
@@ -83,7 +82,7 @@ export function layout(boxes: readonly Box[], wires: readonly Wire[], turns = fa
       return { ...box, width, height: Math.max(box.height, inner.height + PAD + HEAD) }
     })
     let found = placeScope(own, wiresOf.get(scope) ?? [])
-    if (turns && !scope && found.width > RIBBON_WIDTH && found.width > RIBBON * found.height && wiresOf.has(scope)) {
+    if (!scope && found.width > room && found.width > RIBBON * found.height && wiresOf.has(scope)) {
       down = true
       found = turned(placeScope(own.map((box) => ({ ...box, width: box.height, height: box.width })), wiresOf.get(scope) ?? []))
     }

@@ -68,11 +68,6 @@ const Card = memo(function Card({ data }: Props) {
             {cell.name}
             {cell.visits > 1 && !cell.folded && <span className="font-normal text-soft"> ×{cell.visits}</span>}
           </button>
-          {cell.note && (
-            <span className="max-w-24 truncate font-mono text-[10px] text-soft" title={cell.note}>
-              {cell.note}
-            </span>
-          )}
           {cell.foldable && (
             <button type="button" aria-label={t('Unfold')} className="nodrag rounded p-0.5 text-soft hover:bg-sunk" onClick={() => onToggle?.(cell.id)}>
               <Icon name="unfold" size={14} />

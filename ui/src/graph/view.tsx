@@ -32,7 +32,8 @@ export function GraphView(props: GraphViewProps) {
   const { drawing } = props
   // Ports are at the sides of cards, and a large graph is moved by hand: both stay as they are read.
   const turns = drawing.boxes.length <= DOM_MAX && drawing.ends.every(([from, to]) => !from && !to)
-  const layout = useLayout(drawing.boxes, drawing.wires, drawing.key, turns)
+  const room = turns ? (innerWidth < 768 ? 360 : 1100) : Infinity
+  const layout = useLayout(drawing.boxes, drawing.wires, drawing.key, room)
   if (drawing.boxes.length === 0) return <Empty title={t('The definition has no nodes to draw.')} />
   if (!layout) return <Skeleton rows={6} />
   if (drawing.boxes.length > DOM_MAX) return <CanvasGraph {...props} layout={layout} />

@@ -21,6 +21,7 @@ import { Icon, type IconName } from '@/parts/icons'
 import { Json } from '@/parts/json'
 import { lookOf, Status, StatusIcon } from '@/parts/status'
 import { useTitle } from '@/parts/title'
+import { PlanRail } from '@/plan/rail'
 import { RunActions } from '@/run/actions'
 import { Banner } from '@/run/banner'
 import { EventsView } from '@/run/events'
@@ -63,10 +64,11 @@ function Loaded({ run }: { run: Run }) {
   const definition = useQuery(definitionQuery(run.id))
   const { data: outline } = useQuery({ ...outlineQuery(run.id), enabled: false })
   const { data: revisions } = useQuery(revisionsQuery(run.id, run.revision))
-  const graph = useMemo(
-    () => grown(withPlaces(graphOf(definition.data), outline?.places ?? []), revisions?.items ?? [], run.dialect),
-    [definition.data, outline?.places, revisions?.items, run.dialect],
-  )
+  const shownRevision = search.rev ?? run.revision
+  const graph = useMemo(() => {
+    const made = (revisions?.items ?? []).filter((one) => one.revision <= shownRevision)
+    return grown(withPlaces(graphOf(definition.data), outline?.places ?? []), made, run.dialect)
+  }, [definition.data, outline?.places, revisions?.items, run.dialect, shownRevision])
   const names = useMemo(() => new Names(graph), [graph])
   const narrow = innerWidth < 768
   const view = (VIEWS.find((one) => one === search.view) ?? (narrow ? 'list' : 'dag')) as View
@@ -116,7 +118,17 @@ function Loaded({ run }: { run: Run }) {
               {!model ? (
                 <Skeleton rows={8} />
               ) : view === 'dag' ? (
-                <Dag graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
+                <div className="flex min-h-0 flex-1 flex-col md:flex-row">
+                  {revisions && run.revision > 0 && (
+                    <PlanRail
+                      run={run}
+                      revisions={revisions.items}
+                      shown={shownRevision}
+                      onShow={(rev) => void navigate({ search: (old) => ({ ...old, rev }), replace: true })}
+                    />
+                  )}
+                  <Dag graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
+                </div>
               ) : view === 'flow' ? (
                 <Timeline graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
               ) : view === 'list' ? (

@@ -51,7 +51,7 @@ export function DiffView({ lines, label }: { lines: readonly Line[]; label: stri
           className={line.kind === 'added' ? 'bg-ok-soft text-ok' : line.kind === 'removed' ? 'bg-bad-soft text-bad' : ''}
         >
           {line.kind === 'added' ? '+ ' : line.kind === 'removed' ? '− ' : '  '}
-          {line.text}
+          {line.hidden ? <span className="text-soft">{t('{n} unchanged lines', { n: line.hidden })}</span> : line.text}
         </div>
       ))}
     </pre>

@@ -37,13 +37,13 @@ export function Banner({ run }: { run: Run }) {
       : failure.message
     : names.inText(whyText(why.line))
   return (
-    <div data-banner={run.state} className={`mb-3 flex items-start gap-2.5 rounded-lg py-2 pr-2 pl-3 ${look.soft}`}>
+    <div data-banner={run.state} className={`mb-3 flex flex-wrap items-start gap-x-2.5 gap-y-1 sm:flex-nowrap rounded-lg py-2 pr-2 pl-3 ${look.soft}`}>
       <span className="mt-1">
         <StatusIcon state={state} />
       </span>
       <p
         data-why
-        className={`min-w-0 flex-1 py-1 text-sm font-medium ${look.text} ${open ? 'whitespace-pre-wrap wrap-anywhere' : 'truncate max-md:line-clamp-3 max-md:whitespace-normal'}`}
+        className={`min-w-[12rem] flex-1 py-1 text-sm font-medium ${look.text} ${open ? 'whitespace-pre-wrap wrap-anywhere' : 'truncate max-md:line-clamp-3 max-md:whitespace-normal'}`}
       >
         {sentence}
       </p>

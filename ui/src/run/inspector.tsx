@@ -15,6 +15,7 @@ import { Failed } from '@/parts/feedback'
 import { Json } from '@/parts/json'
 import { Status } from '@/parts/status'
 import { usePrefs } from '@/prefs'
+import { Claims, wasVerified } from '@/plan/claims'
 import { useKeys } from '@/shell/keys'
 
 import { Activity } from './activity'
@@ -28,7 +29,7 @@ import { TaskLogs } from './task-logs'
 import { nameOf } from './tree'
 
 const route = getRouteApi('/runs/$id')
-const TABS = ['activity', 'attempts', 'checkpoint', 'io', 'logs', 'raw'] as const
+const TABS = ['activity', 'attempts', 'claims', 'checkpoint', 'io', 'logs', 'raw'] as const
 type Tab = (typeof TABS)[number]
 const LOG_MS = 2000
 
@@ -113,16 +114,16 @@ function Body({ run, model, graph, taskId }: Omit<Props, 'onSelect'>) {
   const asks = task.data?.kind === 'approval'
   const asked = useQuery({ ...runCheckpointsQuery(run.id), enabled: asks })
   const points = asked.data?.items.filter((one) => one.taskId === taskId) ?? []
-  const tabs = TABS.filter((one) => one !== 'checkpoint' || asks)
+  // The server's order is that of ids, where #10 comes before #2.
+  const rows = useMemo(() => [...(attempts.data?.items ?? [])].sort((a, b) => a.number - b.number), [attempts.data])
+  const tabs = TABS.filter((one) => (one !== 'checkpoint' || asks) && (one !== 'claims' || wasVerified(rows)))
   const tab: Tab = tabs.find((one) => one === search.tab) ?? 'activity'
   const go = (next: Tab) => void navigate({ search: (old) => ({ ...old, tab: next }), replace: true })
   useKeys(Object.fromEntries(tabs.map((one, at) => [String(at + 1), () => go(one)])))
   const names: Record<Tab, string> = {
-    ...{ activity: t('Activity'), attempts: t('Attempts'), checkpoint: t('Checkpoint'), io: t('Input / output') },
+    ...{ activity: t('Activity'), attempts: t('Attempts'), claims: t('Claims'), checkpoint: t('Checkpoint'), io: t('Input / output') },
     ...{ logs: t('Logs'), raw: '{ }' },
   }
-  // The server's order is that of ids, where #10 comes before #2.
-  const rows = useMemo(() => [...(attempts.data?.items ?? [])].sort((a, b) => a.number - b.number), [attempts.data])
   return (
     <>
       <div className="border-b border-line p-2">
@@ -159,6 +160,8 @@ function TabBody({ tab, task, rows, points, graph }: TabProps) {
       )
     case 'attempts':
       return <Attempts task={task} attempts={rows} />
+    case 'claims':
+      return <Claims attempts={rows} />
     case 'checkpoint':
       return points.map((one) => <Decision key={one.id} item={one} onDone={() => undefined} />)
     case 'io': {

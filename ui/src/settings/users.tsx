@@ -5,7 +5,6 @@ import { useState } from 'react'
 import { useAct } from '@/api/actions'
 import { peopleQuery, userPath } from '@/api/people'
 import { call } from '@/api/client'
-import { infoQuery } from '@/api/queries'
 import type { User } from '@/api/types'
 import { useT } from '@/i18n'
 import { Button, Chip, Field, FIELD, Input, Panel, Skeleton } from '@/parts/basics'
@@ -15,6 +14,9 @@ import { Status } from '@/parts/status'
 import { Table } from '@/parts/table'
 
 import { isDenied, NotForYou } from './denied'
+
+/** What people can be; tokens have roles of their own. */
+const ROLES = ['run.viewer', 'workflow.viewer', 'workflow.editor', 'admin']
 
 export function Users() {
   const t = useT()
@@ -88,11 +90,10 @@ function Roles({ roles }: { roles: readonly string[] }) {
 function AddUser({ onClose }: { onClose: () => void }) {
   const t = useT()
   const act = useAct()
-  const roles = useQuery(infoQuery).data?.roles ?? []
   const [username, setUsername] = useState('')
   const [displayName, setDisplayName] = useState('')
   const [password, setPassword] = useState('')
-  const [role, setRole] = useState('viewer')
+  const [role, setRole] = useState('run.viewer')
   const add = async () => {
     const body = { username: username.trim(), displayName, password, roles: [role] }
     if (await act(call('users', { body }), t('User added'), 'users')) onClose()
@@ -116,7 +117,7 @@ function AddUser({ onClose }: { onClose: () => void }) {
         <Field label={t('Role')}>
           {(id) => (
             <select id={id} className={`${FIELD} w-full`} value={role} onChange={(event) => setRole(event.target.value)}>
-              {roles.filter((one) => one !== 'worker').map((one) => (
+              {ROLES.map((one) => (
                 <option key={one}>{one}</option>
               ))}
             </select>

@@ -21,7 +21,7 @@ interface Props {
 export function TopBar({ onMenu, onPalette, onHelp }: Props) {
   const t = useT()
   return (
-    <header className="sticky top-0 z-30 flex h-12 shrink-0 items-center gap-2 border-b border-line bg-bg/90 px-3 backdrop-blur md:px-5">
+    <header className="sticky top-0 z-30 flex h-12 shrink-0 items-center gap-2 border-b border-line bg-bg px-3 md:px-5">
       <span className="md:hidden">
         <IconButton icon="menu" label={t('Main')} onClick={onMenu} />
       </span>
