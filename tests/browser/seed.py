@@ -7,6 +7,8 @@ from tests.browser.conftest import Fleet, Site
 from tests.hand import HandWorker
 from windlass.testing.processes import wait_until
 
+SETTINGS = ("general", "tokens", "users", "tenants", "audit")
+
 
 def seed(site: Site, fleet: Fleet) -> dict[str, str]:
     """Fill a server; the pages by name."""
@@ -17,7 +19,8 @@ def seed(site: Site, fleet: Fleet) -> dict[str, str]:
     found |= limit_pages(site)
     found |= {"workers": "/workers", "worker": "/workers?id=link-a"}
     found |= {"packages": "/packages", "package": "/packages/text_tools?version=1.0.0"}
-    return found | {"settings": "/settings", "not-found": "/nowhere"}
+    found |= {f"settings-{tab}": f"/settings?tab={tab}" for tab in SETTINGS}
+    return found | {"not-found": "/nowhere"}
 
 
 def workflow_pages(site: Site, fleet: Fleet) -> dict[str, str]:
