@@ -30,8 +30,7 @@ from windlass.testing.processes import (  # noqa: E402
 SHOTS = ROOT / "docs" / "screenshots"
 PAGE = ROOT / "docs" / "guides" / "screenshots.md"
 SIZES = {1440: 900, 1024: 768, 390: 844}
-QUALITY = 82
-CHINESE = ("overview", "runs", "run-graph", "inbox")
+QUALITY = 60
 
 
 @contextmanager
@@ -62,10 +61,8 @@ def take(page: Page, name: str) -> None:
     session.detach()
 
 
-def take_all(
-    browser: Browser, url: str, pages: Mapping[str, str], theme: str, width: int, language: str
-) -> None:
-    prefs = json.dumps({"theme": theme, "zone": "utc", "language": language})
+def take_all(browser: Browser, url: str, pages: Mapping[str, str], theme: str, width: int) -> None:
+    prefs = json.dumps({"theme": theme, "zone": "utc", "language": "en"})
     context = browser.new_context(
         viewport={"width": width, "height": SIZES[width]},
         locale="en-GB",
@@ -78,7 +75,7 @@ def take_all(
         page.goto(url + path)
         page.locator("[data-link=live]").wait_for()
         page.wait_for_timeout(700)
-        take(page, "-".join([name, *([language] if language != "en" else []), theme, str(width)]))
+        take(page, f"{name}-{theme}-{width}")
     context.close()
 
 
@@ -97,8 +94,6 @@ def write_page(names: list[str]) -> None:
             for width in SIZES
             if (theme, width) != ("light", 1440)
         ]
-        if name in CHINESE:
-            others.append(f"[中文](../screenshots/{name}-zh-light-1440.webp)")
         title = name.replace("-", " ").capitalize()
         lines += [f"## {title}", "", f"![{title}](../screenshots/{name}-light-1440.webp)", ""]
         lines += [" · ".join(others), ""]
@@ -114,9 +109,7 @@ def main(wanted: list[str]) -> None:
         pages = {name: path for name, path in all_pages.items() if name in wanted or not wanted}
         for theme in ("light", "dark"):
             for width in SIZES:
-                take_all(browser, url, pages, theme, width, "en")
-        chinese = {name: path for name, path in pages.items() if name in CHINESE}
-        take_all(browser, url, chinese, "light", 1440, "zh")
+                take_all(browser, url, pages, theme, width)
         browser.close()
         write_page(list(all_pages))
 

@@ -48,6 +48,8 @@ def run_pages(site: Site) -> dict[str, str]:
     waiting = site.start("review-pages", {"pages": list(range(12))})
     big = site.start("review-pages", {"pages": list(range(128))})
     failed = site.start("ingest", {"x": 2, "word": "abc"})
+    for n in range(10):
+        site.start("ingest", {"x": n, "word": "abc" if n % 4 == 3 else [n, n]})
     queued = site.start("render", {"x": 1})
     site.start("approve-release")
     site.wait(failed, "failed")
@@ -66,7 +68,7 @@ def run_pages(site: Site) -> dict[str, str]:
         "run-queued": f"/runs/{queued}?view=dag",
         "flow-graph": "/flows/review-pages",
         "flow-diff": "/flows/review-pages?tab=diff",
-        "flow-grid": "/flows/review-pages?tab=grid",
+        "flow-grid": "/flows/ingest?tab=grid",
         "flow-runs": "/flows/review-pages?tab=runs",
         "dead-letters": f"/dead-letters?id={letter}",
     }

@@ -142,3 +142,20 @@ def test_a_run_is_started_with_declared_parameters_and_seen_in_the_grid(
 
 def task(alias: str, *needs: str) -> dict[str, Any]:
     return plan_task(alias, *needs) | {"worker_profile": "railed"}
+
+
+def test_an_operator_switches_to_another_tenant_and_back(site: Site, page: Page) -> None:
+    site.http.post("/api/v1/tenants", json={"name": "acme"})
+    site.push("at-home", flows.wait_for("home"))
+    site.start("at-home")
+    page.goto(f"{site.url}/runs")
+    rows = page.locator("[data-run]")
+    expect(rows.first).to_be_visible()
+    page.get_by_role("button", name="Tenant: default").click()
+    page.get_by_role("menuitemradio", name="acme").click()
+    expect(page.get_by_text("No runs yet")).to_be_visible()
+    expect(page.locator("[data-link=live]")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Tenant: acme").click()
+    page.get_by_role("menuitemradio", name="default").click()
+    expect(rows.first).to_be_visible()

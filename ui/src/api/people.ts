@@ -17,7 +17,7 @@ export const peopleQuery = queryOptions({
 
 export const tenantsQuery = queryOptions({
   queryKey: ['tenants'],
-  queryFn: ({ signal }) => call<Page<Tenant>>('tenants', { query: { limit: 200 }, signal }),
+  queryFn: ({ signal }) => call<Page<Tenant>>('tenants', { query: { limit: 200 }, tenant: '', signal }),
   retry: false,
 })
 

@@ -59,7 +59,7 @@ export function SecondLine({ cell, inRun }: { cell: Cell; inRun: boolean }) {
       )}
       {cell.attempts > 1 && <span>· {t('attempt {n}', { n: cell.attempts })}</span>}
       {cell.note && (
-        <span className="ml-auto truncate font-mono text-[10px]" title={cell.note}>
+        <span className={`truncate font-mono text-[10px] ${cell.state ? 'ml-auto' : ''}`} title={cell.note}>
           {cell.note}
         </span>
       )}

@@ -11,6 +11,7 @@ import { setPrefs, usePrefs } from '@/prefs'
 import { LiveChip } from './chip'
 import { useShownCrumb } from './crumb'
 import { placeOf } from './nav'
+import { TenantSwitch } from './tenant'
 
 interface Props {
   onMenu: () => void
@@ -36,6 +37,7 @@ export function TopBar({ onMenu, onPalette, onHelp }: Props) {
         <span className="flex-1 text-left max-lg:sr-only">{t('Search or go to…')}</span>
         <kbd className="hidden rounded-sm bg-sunk px-1 font-mono text-xs sm:inline">⌘K</kbd>
       </button>
+      <TenantSwitch />
       <LiveChip />
       <OwnMenu onHelp={onHelp} />
     </header>
