@@ -9,9 +9,10 @@ import base64
 import json
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -34,7 +35,7 @@ QUALITY = 60
 
 
 @contextmanager
-def filled_site() -> Iterator[tuple[str, dict[str, str]]]:
+def filled_site() -> Generator[tuple[str, dict[str, str]]]:
     """A server with something on every page: its address, and the pages by name."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -55,8 +56,10 @@ def filled_site() -> Iterator[tuple[str, dict[str, str]]]:
 
 def take(page: Page, name: str) -> None:
     """WebP is a quarter of a PNG; the driver cannot write it, the browser can."""
-    session = page.context.new_cdp_session(page)
-    shot = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+    session: Any = page.context.new_cdp_session(page)
+    shot: dict[str, str] = session.send(
+        "Page.captureScreenshot", {"format": "webp", "quality": QUALITY}
+    )
     (SHOTS / f"{name}.webp").write_bytes(base64.b64decode(shot["data"]))
     session.detach()
 

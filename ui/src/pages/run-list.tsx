@@ -19,7 +19,7 @@ interface Props {
 }
 
 const GRID =
-  'grid grid-cols-[1.75rem_6.5rem_minmax(0,1fr)] items-center gap-x-2 md:grid-cols-[1.75rem_7rem_minmax(9rem,15rem)_4.5rem_9.5rem_5rem_minmax(0,1fr)]'
+  'grid grid-cols-[1.75rem_6.5rem_minmax(0,1fr)] items-center gap-x-2 md:grid-cols-[1.75rem_6.5rem_minmax(6rem,1fr)_3.75rem_9rem_4.5rem_minmax(7rem,1.6fr)]'
 
 export function RunList({ runs, chosen, onChoose, more }: Props) {
   const t = useT()
@@ -88,7 +88,7 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
         <span role="columnheader">{t('Status')}</span>
         <span role="columnheader">{t('Flow')}</span>
         {[t('Run'), t('Started'), t('Duration'), t('Now, or why it failed')].map((head) => (
-          <span key={head} role="columnheader" className="hidden md:block">
+          <span key={head} role="columnheader" className="hidden truncate md:block">
             {head}
           </span>
         ))}
