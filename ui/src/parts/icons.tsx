@@ -9,6 +9,7 @@ import {
   Undo2, Unplug, Upload, User, Users, Wallet, Workflow, X, Zap,
   type LucideIcon,
 } from 'lucide-react'
+import { memo } from 'react'
 
 export type IconShape = LucideIcon
 
@@ -36,7 +37,8 @@ export const ICONS = {
 
 export type IconName = keyof typeof ICONS
 
-export function Icon({ name, size = 16, className = '' }: { name: IconName; size?: number; className?: string }) {
+/** Drawn anew only when it changes: rows of long lists are drawn at every event, their icons need not be. */
+export const Icon = memo(function Icon({ name, size = 16, className = '' }: { name: IconName; size?: number; className?: string }) {
   const Shape = ICONS[name]
   return <Shape aria-hidden="true" size={size} strokeWidth={1.75} className={`shrink-0 ${className}`} />
-}
+})

@@ -1,4 +1,6 @@
 /** A state as icon, word and colour: never by colour alone. */
+import { memo } from 'react'
+
 import { stateWord, useT } from '@/i18n'
 
 import { Icon, type IconName } from './icons'
@@ -67,7 +69,7 @@ export function StatusIcon({ state, size = 16 }: { state: string; size?: number 
   return <Icon name={look.icon} size={size} className={`${look.text} ${look.icon === 'running' ? 'turning' : ''}`} />
 }
 
-export function Status({ state, plain = false }: { state: string; plain?: boolean }) {
+export const Status = memo(function Status({ state, plain = false }: { state: string; plain?: boolean }) {
   const t = useT()
   const look = lookOf(state)
   const frame = plain ? '' : `${look.soft} h-5 rounded px-1.5`
@@ -77,4 +79,4 @@ export function Status({ state, plain = false }: { state: string; plain?: boolea
       {stateWord(t, state)}
     </span>
   )
-}
+})
