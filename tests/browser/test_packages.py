@@ -104,7 +104,7 @@ def test_latest_is_rolled_back_to_an_older_version(site: Site, fleet: Fleet, pag
     confirm(page, "Roll back to this version")
     expect(page.locator("[data-version='1.0.0']")).to_contain_text("latest")
     assert site.http.get("/api/v1/packages/text_tools").json()["distTags"] == {"latest": "1.0.0"}
-    page.get_by_role("navigation").get_by_role("link", name="Packages").click()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Packages").click()
     expect(page.locator("[data-package=text_tools]")).to_contain_text("1.0.0")
     site.http.delete("/api/v1/published-packages/text_tools/tags/latest")
 

@@ -1,7 +1,6 @@
 """Every page, wide and narrow, light and dark: accessible, and as it looks."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,64 +8,20 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import flows, workflows
 from tests.browser.conftest import Fleet, Site
+from tests.browser.seed import seed
 from windlass.testing.processes import ServerProcess, started
 
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).parents[2]
 AXE = ROOT / "ui" / "node_modules" / "axe-core" / "axe.min.js"
-SHOTS = ROOT / "docs" / "screenshots"
-WIDTHS = {1440: 900, 390: 844}
+WIDTHS = {1440: 900, 1024: 768, 390: 844}
 
 
 @pytest.fixture(scope="module")
 def places(site: Site, fleet: Fleet) -> dict[str, str]:
-    """The pages by name, with something to see on each."""
-    fleet.publish(fleet.old)
-    fleet.publish(fleet.new)
-    article = workflows.article("Article pipeline")
-    wired = fleet.start(article)
-    site.wait(wired, "succeeded")
-    publish = f"{wired}~{workflows.uuid('Article pipeline publish')}.0"
-    site.push("review-pages", flows.review())
-    changed = flows.review()
-    changed["nodes"]["discard"]["params"]["delay_ms"] = 50
-    site.push("review-pages", changed)
-    site.push("ingest", flows.failing())
-    site.push("render", flows.queued("gpu-render"))
-    site.push("approve-release", flows.wait_for("release"))
-    waiting = site.start("review-pages", {"pages": list(range(12))})
-    big = site.start("review-pages", {"pages": list(range(128))})
-    failed = site.start("ingest", {"x": 2, "word": "abc"})
-    site.start("render", {"x": 1})
-    site.start("approve-release")
-    site.wait(failed, "failed")
-    site.wait(big, "waiting")
-    site.http.post(f"/api/v1/runs/{failed}/retry", json={})
-    site.wait(failed, "failed")
-    return {
-        "overview": "/",
-        "runs": "/runs",
-        "run-graph": f"/runs/{big}?view=dag",
-        "run-timeline": f"/runs/{failed}?view=flow",
-        "run-list": f"/runs/{big}?view=list",
-        "run-events": f"/runs/{waiting}?view=events",
-        "run-task": f"/runs/{failed}?view=dag&task={failed}~second.2&tab=attempts",
-        "inbox": "/inbox",
-        "flows": "/flows",
-        "flow-graph": "/flows/review-pages",
-        "flow-diff": "/flows/review-pages?tab=diff",
-        "workers": "/workers",
-        "worker": "/workers?id=link-a",
-        "packages": "/packages",
-        "package": "/packages/text_tools?version=1.0.0",
-        "workflow-run-graph": f"/runs/{wired}?view=dag",
-        "workflow-task": f"/runs/{wired}?view=list&task={publish}&tab=io",
-        "workflow-graph": f"/flows/{article['id']}",
-        "settings": "/settings",
-    }
+    return seed(site, fleet)
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
@@ -136,8 +91,6 @@ def test_signing_in_has_no_barrier_and_fits(browser: Browser, tmp_path: Path, wi
         expect(page.get_by_label("User name")).to_be_visible()
         assert not barriers(page, "sign-in")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        if os.environ.get("WINDLASS_SCREENSHOTS") == "1":
-            page.screenshot(path=SHOTS / f"sign-in-{width}.png")
     context.close()
 
 
@@ -145,8 +98,6 @@ def test_signing_in_has_no_barrier_and_fits(browser: Browser, tmp_path: Path, wi
 def test_every_page_fits_its_window(
     site: Site, places: dict[str, str], browser: Browser, width: int
 ) -> None:
-    """Nothing is wider than the window; WINDLASS_SCREENSHOTS=1 keeps the pictures."""
-    keep = os.environ.get("WINDLASS_SCREENSHOTS") == "1"
     context = browser.new_context(
         viewport={"width": width, "height": WIDTHS[width]}, locale="en-GB", timezone_id="UTC"
     )
@@ -160,12 +111,6 @@ def test_every_page_fits_its_window(
                 box = page.locator(".react-flow").bounding_box()
                 assert box is not None, f"{name} draws no graph"
                 assert box["height"] > 300, f"the graph of {name} is {box['height']} px high"
-            if keep:
-                page.screenshot(path=SHOTS / f"{name}-{width}.png")
-        if keep:
-            page.evaluate("localStorage.setItem('windlass.prefs', '{\"theme\":\"dark\"}')")
-            opened(page, site, places["run-task"])
-            page.screenshot(path=SHOTS / f"run-task-dark-{width}.png")
     finally:
         context.close()
 

@@ -98,7 +98,7 @@ def test_a_server_with_tokens_asks_for_one(context: BrowserContext, tmp_path: Pa
         expect(page.locator("[data-link=live]")).to_be_visible()
         kept = page.evaluate("[localStorage.length, sessionStorage.getItem('windlass.token')]")
         assert kept[1] == "open-sesame"
-        page.goto(f"{server.url}/settings")
+        page.goto(f"{server.url}/settings?tab=tokens")
         page.get_by_label("Name").fill("crawlers")
         page.get_by_label("Role").select_option("worker")
         page.get_by_label("Only for worker").fill("crawler-*")

@@ -41,6 +41,9 @@ def test_a_graph_of_many_nodes_is_a_canvas_that_pans_selects_and_takes_the_keybo
     page.mouse.click(x + 120, y + 40)
     page.wait_for_url("**task=*")
     expect(page.get_by_role("complementary")).to_contain_text("fetch")
+    zoom = graph.get_attribute("data-zoom")
+    page.get_by_role("button", name="Zoom in").click()
+    assert float(graph.get_attribute("data-zoom") or 0) > float(zoom or 0)
     # The same without a mouse: arrows go from cell to cell, Enter opens.
     canvas.focus()
     page.keyboard.press("Home")

@@ -33,6 +33,8 @@ def test_a_workflow_is_watched_by_labels_with_its_container_and_its_skipped_bran
     box, inner = uuid("Article box"), uuid("Article shout")
     expect(page.locator(f"[data-node='{box}']")).to_contain_text("Polish the text")
     expect(page.locator(f"[data-node='{box}/{inner}']")).to_contain_text("Shout")
+    # Ports have names on the cards, and edges end at the card they lead to.
+    expect(page.locator(f"[data-node='{box}/{inner}'] [data-port-mark]")).not_to_have_count(0)
     skipped = page.locator(card(page, "Article archive"))
     expect(skipped).to_have_attribute("data-state", "skipped")
     expect(skipped).to_contain_text("skipped")

@@ -1,6 +1,9 @@
 """The overview adds up on both databases."""
 
+from functools import partial
+
 from tests.integration.conftest import Served
+from windlass.testing.processes import wait_until
 
 
 def test_the_overview_counts_what_there_is(served: Served) -> None:
@@ -17,3 +20,26 @@ def test_the_overview_counts_what_there_is(served: Served) -> None:
     assert (flow["runs"], flow["last"][0][1]) == (1, "waiting")
     assert view["workers"]["online"] >= 2
     assert view["inbox"] >= 1
+
+
+def test_the_grid_has_the_newest_runs_of_a_flow_with_their_outermost_tasks(served: Served) -> None:
+    nodes = {
+        "a": {"kind": "timer", "params": {"delay_ms": 1}},
+        "b": {"kind": "approval"},
+    }
+    served.push("gridded", {"start": "a", "nodes": nodes, "edges": [{"from": "a", "to": "b"}]})
+    runs = [served.start("gridded") for _ in range(3)]
+    for run in runs:
+        wait_until(partial(is_waiting, served, run))
+    view = served.http.get("/api/v1/flows/gridded/grid", params={"limit": 2}).json()
+    assert [run["id"] for run in view["runs"]] == runs[1:]
+    [newest] = view["runs"][-1:]
+    assert [(task["node"], task["state"]) for task in newest["tasks"]] == [
+        ("a", "succeeded"),
+        ("b", "waiting"),
+    ]
+    assert served.http.get("/api/v1/flows/nobody/grid").status_code == 404
+
+
+def is_waiting(served: Served, run_id: str) -> bool:
+    return bool(served.http.get(f"/api/v1/runs/{run_id}").json()["state"] == "waiting")

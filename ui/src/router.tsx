@@ -33,7 +33,7 @@ const runs = createRoute({
 const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$id',
-  validateSearch: (search: Search): { view?: string; task?: string; tab?: string; lanes?: string; attempt?: number; open?: string; find?: string } => ({
+  validateSearch: (search: Search): { view?: string; task?: string; tab?: string; lanes?: string; attempt?: number; open?: string; find?: string; rev?: number } => ({
     view: text(search.view),
     task: text(search.task),
     tab: text(search.tab),
@@ -41,6 +41,7 @@ const run = createRoute({
     attempt: number(search.attempt),
     open: text(search.open),
     find: text(search.find),
+    rev: number(search.rev),
   }),
   component: later(() => import('@/pages/run'), 'RunPage'),
 })
@@ -90,14 +91,31 @@ const packageOne = createRoute({
   validateSearch: (search: Search): { version?: string } => ({ version: text(search.version) }),
   component: later(() => import('@/pages/package'), 'PackagePage'),
 })
+const deadLetters = createRoute({
+  getParentRoute: () => root,
+  path: '/dead-letters',
+  validateSearch: (search: Search): { class?: string; flow?: string; id?: string } => ({
+    class: text(search.class),
+    flow: text(search.flow),
+    id: text(search.id),
+  }),
+  component: later(() => import('@/pages/dead-letters'), 'DeadLettersPage'),
+})
+const limits = createRoute({
+  getParentRoute: () => root,
+  path: '/limits',
+  validateSearch: (search: Search): { q?: string } => ({ q: text(search.q) }),
+  component: later(() => import('@/pages/limits'), 'LimitsPage'),
+})
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
+  validateSearch: (search: Search): { tab?: string } => ({ tab: text(search.tab) }),
   component: later(() => import('@/pages/settings'), 'SettingsPage'),
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, runs, run, inbox, flows, flow, workers, packages, packageOne, settings]),
+  routeTree: root.addChildren([overview, runs, run, inbox, flows, flow, workers, packages, packageOne, limits, deadLetters, settings]),
   basepath: new URL(document.baseURI).pathname.replace(/\/$/, '') || '/',
   defaultPreload: 'intent',
 })

@@ -23,6 +23,7 @@ from windlass.server.api import (
     fleet,
     flows,
     forks,
+    grid,
     history,
     inbox,
     ledger,
@@ -67,6 +68,7 @@ NATIVE: Sequence[Route] = [
     *read_by(
         "workflow.viewer",
         flows.ROUTES,
+        grid.ROUTES,
         workflows.ROUTES,
         packages.ROUTES,
         nodes.ROUTES,

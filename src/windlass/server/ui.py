@@ -15,7 +15,9 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 DIST = Path(__file__).parent / "ui_dist"
-PLACES = frozenset({"", "runs", "flows", "inbox", "workers", "packages", "settings"})
+PLACES = frozenset(
+    ["", "runs", "flows", "inbox", "workers", "packages", "limits", "dead-letters", "settings"]
+)
 """First parts of the paths where the UI lives; everything else belongs to the API."""
 
 _CSP = (

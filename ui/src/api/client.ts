@@ -58,8 +58,25 @@ export function setToken(token: string): void {
   setHealth({ signedOut: !token })
 }
 
+const TENANT_KEY = 'windlass.tenant'
+
+/** The tenant an operator of the whole system looks at, in every tab; '' is their own. */
+export function getTenant(): string {
+  return localStorage.getItem(TENANT_KEY) ?? ''
+}
+
+export function setTenant(tenant: string): void {
+  if (tenant) localStorage.setItem(TENANT_KEY, tenant)
+  else localStorage.removeItem(TENANT_KEY)
+}
+
+function tenantHeader(tenant = getTenant()): Record<string, string> {
+  return tenant ? { 'Windlass-Tenant': tenant } : {}
+}
+
 export function signOut(): void {
   setToken('')
+  setTenant('')
 }
 
 export function needSignIn(): void {
@@ -80,6 +97,8 @@ export interface Send {
   signal?: AbortSignal
   /** Used instead of the kept token. */
   token?: string
+  /** Used instead of the tenant that was switched to. */
+  tenant?: string
   /** Used instead of our own shape. */
   accept?: string
 }
@@ -89,7 +108,7 @@ export async function call<T>(path: string, send: Send = {}): Promise<T> {
   for (const [name, value] of Object.entries(send.query ?? {})) {
     if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
   }
-  const headers: Record<string, string> = { Accept: send.accept ?? ACCEPT }
+  const headers: Record<string, string> = { Accept: send.accept ?? ACCEPT, ...tenantHeader(send.tenant) }
   const token = send.token ?? getToken()
   if (token) headers.Authorization = `Bearer ${token}`
   let body: string | Blob | undefined
@@ -131,7 +150,7 @@ export async function isThere(): Promise<boolean> {
 /** Fetch a file with the token and hand it to the browser to keep. */
 export async function download(path: string, name: string): Promise<void> {
   const token = getToken()
-  const answer = await fetch(address(path), { headers: token ? { Authorization: `Bearer ${token}` } : {} })
+  const answer = await fetch(address(path), { headers: { ...tenantHeader(), ...(token ? { Authorization: `Bearer ${token}` } : {}) } })
   if (!answer.ok) throw await refusal(answer, 'GET')
   saveAs(await answer.blob(), name)
 }

@@ -276,6 +276,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/flows/{name}/grid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest runs of a flow, oldest first, with their outermost tasks. */
+        get: operations["grid_grid"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/flows/{name}/versions": {
         parameters: {
             query?: never;
@@ -2294,6 +2311,28 @@ export interface components {
             input?: unknown;
             task: string;
         };
+        /** GridRun */
+        GridRun: {
+            createdAt: number;
+            failures: number;
+            finishedAt: number | null;
+            id: string;
+            state: string;
+            tasks: components["schemas"]["GridTask"][];
+        };
+        /** GridTask */
+        GridTask: {
+            attempts: number;
+            finishedAt: number | null;
+            id: string;
+            node: string;
+            startedAt: number;
+            state: string;
+        };
+        /** GridView */
+        GridView: {
+            runs: components["schemas"]["GridRun"][];
+        };
         /** HintBody */
         HintBody: {
             /** @default {} */
@@ -3857,6 +3896,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FlowView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    grid_grid: {
+        parameters: {
+            query?: {
+                limit?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GridView"];
                 };
             };
             /** @description Refused */

@@ -88,7 +88,7 @@ export function UploadDialog({ name, start, onClose }: Props) {
             {problems.map((problem, at) => (
               <li key={at}>
                 <b className="text-bad">
-                  ✗ {t('line {n}', { n: lineOf(text, problem.path) })} {problem.path}
+                  {t('line {n}', { n: lineOf(text, problem.path) })} {problem.path}
                 </b>
                 : {problem.reason} {problem.hint && <span className="text-soft">({problem.hint})</span>}
               </li>
@@ -97,7 +97,7 @@ export function UploadDialog({ name, start, onClose }: Props) {
         )}
         {valid && (
           <p role="status" className="mb-3 text-sm text-ok">
-            ✓ {t('{nodes} nodes; parameters: {params}', { nodes: valid.nodes, params: valid.params.join(', ') || '–' })}
+            {t('{nodes} nodes; parameters: {params}', { nodes: valid.nodes, params: valid.params.join(', ') || '–' })}
           </p>
         )}
         <div className="flex justify-end gap-2">
@@ -129,7 +129,7 @@ function Editor({ id, text, problems, onChange }: EditorProps) {
       <div ref={gutter} aria-hidden="true" className="w-10 shrink-0 overflow-hidden py-2 text-right text-soft">
         {Array.from({ length: lines }, (_, at) => (
           <div key={at} className={bad.has(at + 1) ? 'bg-bad-soft font-bold text-bad' : ''}>
-            {bad.has(at + 1) ? '✗' : ''}
+            {bad.has(at + 1) ? '!' : ''}
             {at + 1}&nbsp;
           </div>
         ))}

@@ -69,7 +69,7 @@ export function drawGraph(canvas: HTMLCanvasElement, drawing: Drawing, spots: Re
     return x < width && y < height && x + spot.width * at.zoom > 0 && y + spot.height * at.zoom > 0
   }
   drawWires(pen, drawing, spots, at, shown, color('--line'))
-  pen.font = '12px sans-serif'
+  pen.font = `12px ${css.fontFamily}`
   for (const spot of spots.values()) {
     const cell = drawing.cells.get(spot.id)
     if (!cell || !shown(spot)) continue
@@ -88,7 +88,7 @@ export function drawGraph(canvas: HTMLCanvasElement, drawing: Drawing, spots: Re
     }
     if (at.zoom < FAR) continue
     pen.fillStyle = color('--text')
-    pen.fillText(`${look.icon} ${cell.name} ${cell.folded}`, spot.absX + 8, spot.absY + 20, spot.width - 16)
+    pen.fillText(`${look.sign} ${cell.name} ${cell.folded}`, spot.absX + 8, spot.absY + 20, spot.width - 16)
     pen.fillStyle = color('--soft')
     pen.fillText(cell.error || cell.detail, spot.absX + 8, spot.absY + 40, spot.width - 16)
   }

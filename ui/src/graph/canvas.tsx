@@ -5,7 +5,7 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
 
 import { stateWord, useT } from '@/i18n'
-import { Button } from '@/parts/basics'
+import { Button, IconButton } from '@/parts/basics'
 import { usePrefs } from '@/prefs'
 import { useKeys } from '@/shell/keys'
 
@@ -43,6 +43,10 @@ export function CanvasGraph({ drawing, layout, selected, onSelect }: GraphViewPr
       const k = zoom / old.zoom
       return { zoom, x: cx - (cx - old.x) * k, y: cy - (cy - old.y) * k }
     })
+  const zoomInMiddle = (factor: number) => {
+    const box = canvas.current?.getBoundingClientRect()
+    zoomBy(factor, (box?.width ?? 0) / 2, (box?.height ?? 0) / 2)
+  }
   const open = (id: string) => {
     const task = drawing.cells.get(id)?.task
     if (task) onSelect?.(task)
@@ -56,8 +60,7 @@ export function CanvasGraph({ drawing, layout, selected, onSelect }: GraphViewPr
     setView((old) => old && reveal(old.zoom < 0.5 ? { ...old, zoom: 0.8 } : old, spot, box.width, box.height))
   }
   const onKeyDown = (event: React.KeyboardEvent) => {
-    const box = canvas.current?.getBoundingClientRect()
-    if (event.key === '+' || event.key === '-') zoomBy(event.key === '+' ? 1.25 : 0.8, (box?.width ?? 0) / 2, (box?.height ?? 0) / 2)
+    if (event.key === '+' || event.key === '-') zoomInMiddle(event.key === '+' ? 1.25 : 0.8)
     else if (event.key === 'Enter' && focused) open(focused)
     else if (event.key.startsWith('Arrow') || event.key === 'Home' || event.key === 'End') goTo(nextCell(spots, focused, event.key))
     else return
@@ -97,6 +100,8 @@ export function CanvasGraph({ drawing, layout, selected, onSelect }: GraphViewPr
       />
       <div className="absolute bottom-2 left-2 flex gap-1">
         <Button onClick={fit}>{t('Fit the graph')}</Button>
+        <IconButton look="plain" icon="add" label={t('Zoom in')} onClick={() => zoomInMiddle(1.25)} />
+        <IconButton look="plain" icon="minus" label={t('Zoom out')} onClick={() => zoomInMiddle(0.8)} />
       </div>
       <div role="status" className={cell ? 'absolute top-2 left-2 rounded border border-line bg-panel px-2 py-1 text-xs shadow' : 'sr-only'}>
         {cell && `${cell.name} ${cell.folded} ${stateWord(t, cell.state) || t('not reached')}`}

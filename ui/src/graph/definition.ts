@@ -13,8 +13,21 @@ export interface GraphNode {
   /** The group it lies in; '' at the top. */
   parent: string
   group: boolean
-  /** Of a workflow: the node as the definition writes it. */
+  /** Of a workflow: the node as the definition writes it, and the ports edges go between. */
   source?: Json
+  ports?: Ports
+}
+
+export interface PortMark {
+  key: string
+  name: string
+  /** What goes through it, as far as the definition says. */
+  type: string
+}
+
+export interface Ports {
+  inputs: PortMark[]
+  outputs: PortMark[]
 }
 
 export interface GraphEdge {
@@ -23,6 +36,8 @@ export interface GraphEdge {
   label: string
   /** Said in full when the label is pointed at. */
   hint?: string
+  fromPort?: string
+  toPort?: string
 }
 
 export interface FlowGraph {

@@ -1,7 +1,8 @@
 /**
  * A layered layout, left to right. Nodes get the layer of their longest way from a start, are
  * ordered within layers by the middle of their neighbours, and groups are laid out inside first
- * and then count as one large node. Pure; the worker calls it.
+ * and then count as one large node. What would be a long ribbon is turned to go down instead.
+ * Pure; the worker calls it.
  */
 
 export interface Box {
@@ -33,7 +34,12 @@ export interface Layout {
   bends: Record<string, [number, number][]>
   width: number
   height: number
+  /** Whether the outermost layers go down the page rather than to the right. */
+  down: boolean
 }
+
+/** What is wider than there is room for is turned when it is also this many times wider than high. */
+const RIBBON = 2.5
 
 const GAP_X = 64
 const GAP_Y = 24
@@ -49,7 +55,7 @@ export function wireKey(wire: Wire): string {
   return `${wire.from}\n${wire.to}`
 }
 
-export function layout(boxes: readonly Box[], wires: readonly Wire[]): Layout {
+export function layout(boxes: readonly Box[], wires: readonly Wire[], room = Infinity): Layout {
   const children = new Map<string, Box[]>()
   for (const box of boxes) {
     const list = children.get(box.parent)
@@ -67,6 +73,7 @@ export function layout(boxes: readonly Box[], wires: readonly Wire[]): Layout {
     if (list) list.push(wire)
     else wiresOf.set(scope, [wire])
   }
+  let down = false
   const place = (scope: string): { width: number; height: number } => {
     const own = (children.get(scope) ?? []).map((box) => {
       if (!box.group || !children.has(box.id)) return box
@@ -74,7 +81,12 @@ export function layout(boxes: readonly Box[], wires: readonly Wire[]): Layout {
       const width = Math.max(box.width, inner.width + 2 * PAD)
       return { ...box, width, height: Math.max(box.height, inner.height + PAD + HEAD) }
     })
-    const { spots, bends, width, height } = placeScope(own, wiresOf.get(scope) ?? [])
+    let found = placeScope(own, wiresOf.get(scope) ?? [])
+    if (!scope && found.width > room && found.width > RIBBON * found.height && wiresOf.has(scope)) {
+      down = true
+      found = turned(placeScope(own.map((box) => ({ ...box, width: box.height, height: box.width })), wiresOf.get(scope) ?? []))
+    }
+    const { spots, bends, width, height } = found
     const [dx, dy] = scope ? [PAD, HEAD] : [0, 0]
     for (const [key, points] of bends) {
       bent.push({ scope, key, points: points.map(([x, y]) => [x + dx, y + dy]) })
@@ -88,7 +100,14 @@ export function layout(boxes: readonly Box[], wires: readonly Wire[]): Layout {
   }
   const { width, height } = place('')
   placed.reverse()
-  return { placed, bends: onPlane(placed, bent), width, height }
+  return { placed, bends: onPlane(placed, bent), width, height, down }
+}
+
+/** A scope with its two directions exchanged. */
+function turned(found: ReturnType<typeof placeScope>): ReturnType<typeof placeScope> {
+  const spots = new Map([...found.spots].map(([id, { x, y }]) => [id, { x: y, y: x }]))
+  const bends: Bends = new Map([...found.bends].map(([key, points]) => [key, points.map(([x, y]): [number, number] => [y, x])]))
+  return { spots, bends, width: found.height, height: found.width }
 }
 
 /** Bends as points of the whole plane; parents come before what lies in them. */

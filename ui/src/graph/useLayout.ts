@@ -23,19 +23,19 @@ function started(): Worker {
 // Its code has to be there before the first graph, which may be opened when the server is gone.
 soon(() => Promise.resolve(started()))
 
-function ask(boxes: Box[], wires: Wire[]): Promise<Layout> {
+function ask(boxes: Box[], wires: Wire[], room: number): Promise<Layout> {
   count += 1
   const id = count
-  started().postMessage({ id, boxes, wires })
+  started().postMessage({ id, boxes, wires, room })
   return new Promise((resolve) => waiting.set(id, resolve))
 }
 
 /** The layout of a graph; the former one until the new one is there. `key` says when it changed. */
-export function useLayout(boxes: Box[], wires: Wire[], key: string): Layout | null {
+export function useLayout(boxes: Box[], wires: Wire[], key: string, room: number): Layout | null {
   const [found, setFound] = useState<Layout | null>(null)
   useEffect(() => {
     let gone = false
-    void ask(boxes, wires).then((layout) => {
+    void ask(boxes, wires, room).then((layout) => {
       if (!gone) setFound(layout)
     })
     return () => {

@@ -30,7 +30,10 @@ export interface GraphViewProps {
 export function GraphView(props: GraphViewProps) {
   const t = useT()
   const { drawing } = props
-  const layout = useLayout(drawing.boxes, drawing.wires, drawing.key)
+  // Ports are at the sides of cards, and a large graph is moved by hand: both stay as they are read.
+  const turns = drawing.boxes.length <= DOM_MAX && drawing.ends.every(([from, to]) => !from && !to)
+  const room = turns ? (innerWidth < 768 ? 360 : 1100) : Infinity
+  const layout = useLayout(drawing.boxes, drawing.wires, drawing.key, room)
   if (drawing.boxes.length === 0) return <Empty title={t('The definition has no nodes to draw.')} />
   if (!layout) return <Skeleton rows={6} />
   if (drawing.boxes.length > DOM_MAX) return <CanvasGraph {...props} layout={layout} />
@@ -45,6 +48,7 @@ function Flow({ drawing, layout, selected, onSelect, onToggle, onRetry }: GraphV
   const t = useT()
   const flow = useReactFlow()
   const first = useRef(true)
+  const box = useRef<HTMLDivElement>(null)
   useKeys({ f: () => void flow.fitView({ padding: 0.1 }) })
   const nodes = useMemo(
     () => nodesOf(drawing, layout, selected, { onSelect, onToggle, onRetry }),
@@ -54,11 +58,11 @@ function Flow({ drawing, layout, selected, onSelect, onToggle, onRetry }: GraphV
   const edges = useMemo(() => edgesOf(drawing, layout), [drawing, layout])
   useEffect(() => {
     // Once only: afterwards the viewport belongs to whoever looks at it.
-    if (first.current) void flow.fitView({ padding: 0.1, maxZoom: 1 })
+    if (first.current) showStart(flow, layout, box.current)
     first.current = false
-  }, [flow])
+  }, [flow, layout])
   return (
-    <div className="relative min-h-96 w-full flex-1" data-graph={drawing.boxes.length}>
+    <div ref={box} className="relative min-h-96 w-full flex-1" data-graph={drawing.boxes.length}>
       <ReactFlow
         className="!absolute inset-0"
         nodes={nodes}
@@ -77,12 +81,10 @@ function Flow({ drawing, layout, selected, onSelect, onToggle, onRetry }: GraphV
           if (task) onSelect?.(task)
         }}
         minZoom={0.05}
-        fitView
-        fitViewOptions={{ padding: 0.1, maxZoom: 1 }}
         aria-label={t('Graph')}
         proOptions={{ hideAttribution: true }}
       >
-        <Background gap={24} color="var(--line)" />
+        <Background gap={20} size={1} color="var(--edge)" className="opacity-40" />
         <Controls showInteractive={false} aria-label={t('Zoom')} />
         {drawing.boxes.length > 12 && (
           <MiniMap pannable ariaLabel={t('Map')} nodeColor={(node) => `var(${lookOf((node.data as { cell: Cell }).cell.state).color})`} className="hidden md:block" />
@@ -90,6 +92,24 @@ function Flow({ drawing, layout, selected, onSelect, onToggle, onRetry }: GraphV
       </ReactFlow>
     </div>
   )
+}
+
+/** Below this nobody reads a card; a graph that does not fit is shown from its start instead. */
+const ZOOM_MIN = 0.75
+const ROOM = 32
+
+function showStart(flow: ReturnType<typeof useReactFlow>, layout: Layout, box: HTMLElement | null): void {
+  const width = box?.clientWidth ?? 0
+  const height = box?.clientHeight ?? 0
+  const fit = Math.min(1, (width - 2 * ROOM) / layout.width, (height - 2 * ROOM) / layout.height)
+  const zoom = Math.max(ZOOM_MIN, fit)
+  const at = (room: number, size: number) => (size * zoom + 2 * ROOM <= room ? (room - size * zoom) / 2 : ROOM)
+  // Where it goes on beyond the edge, its first layer is in the middle of the other direction.
+  const middle = (room: number, size: number) => (room - size * zoom) / 2
+  const over = { x: layout.width * zoom + 2 * ROOM > width, y: layout.height * zoom + 2 * ROOM > height }
+  const x = layout.down && over.x ? middle(width, layout.width) : at(width, layout.width)
+  const y = !layout.down && over.y ? middle(height, layout.height) : at(height, layout.height)
+  void flow.setViewport({ x, y, zoom })
 }
 
 type Handlers = Pick<GraphViewProps, 'onSelect' | 'onToggle' | 'onRetry'>
@@ -107,7 +127,7 @@ function nodesOf(drawing: Drawing, layout: Layout, selected: string | undefined,
       width: place.width,
       height: place.height,
       parentId: place.parent || undefined,
-      data: { cell, selected: isSelected, ...handlers },
+      data: { cell, selected: isSelected, down: layout.down && !place.parent, ...handlers },
     })
   }
   return nodes
@@ -130,18 +150,27 @@ function reached(cell: Cell | undefined): boolean {
 }
 
 function edgesOf(drawing: Drawing, layout: Layout): RoutedEdge[] {
+  const inside = new Map(layout.placed.map((place) => [place.id, place.parent]))
   return drawing.wires.map((wire, at) => {
-    const taken = reached(drawing.cells.get(wire.to)) && reached(drawing.cells.get(wire.from))
+    const target = drawing.cells.get(wire.to)
+    const taken = reached(target) && reached(drawing.cells.get(wire.from))
+    const skipped = target?.state === 'skipped'
+    const moving = target?.state === 'running'
+    const [fromPort = '', toPort = ''] = drawing.ends[at] ?? []
+    const has = (id: string, side: 'inputs' | 'outputs', key: string) => drawing.cells.get(id)?.ports?.[side].some((port) => port.key === key)
+    const color = moving ? 'var(--run)' : taken ? 'var(--soft)' : 'var(--edge)'
     return {
       id: `${at}`,
       type: 'routed',
-      data: { points: layout.bends[wireKey(wire)] ?? [], hint: drawing.hints[at] ?? '' },
+      data: { points: layout.bends[wireKey(wire)] ?? [], hint: drawing.hints[at] ?? '', down: layout.down && inside.get(wire.from) === '', moving },
       source: wire.from,
       target: wire.to,
+      sourceHandle: has(wire.from, 'outputs', fromPort) ? `out ${fromPort}` : undefined,
+      targetHandle: has(wire.to, 'inputs', toPort) ? `in ${toPort}` : undefined,
       ariaLabel: `${drawing.cells.get(wire.from)?.name} → ${drawing.cells.get(wire.to)?.name}`,
       label: drawing.labels[at],
-      style: { strokeWidth: taken ? 2 : 1, opacity: taken ? 1 : 0.55 },
-      markerEnd: { type: MarkerType.ArrowClosed, color: 'var(--soft)' },
+      style: { stroke: color, strokeWidth: taken ? 1.5 : 1, strokeDasharray: skipped ? '3 3' : undefined },
+      markerEnd: { type: MarkerType.ArrowClosed, color, width: 14, height: 14 },
     }
   })
 }

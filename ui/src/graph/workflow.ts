@@ -1,5 +1,6 @@
 /** A workflow as a graph to draw: its nodes by id, what is inside containers, middlewares before their node. */
 import { type FlowGraph, isObject, type Json, pathOf } from './definition'
+import { portsOf } from './ports'
 
 const DEPTH_MAX = 20
 /** What the engine calls a node behind its middlewares, and an iteration of a loop. */
@@ -77,6 +78,8 @@ function addBody(
   const wires = objects(definition.edges).map((edge) => ({
     from: isObject(edge.source) ? text(edge.source.node) : '',
     to: isObject(edge.target) ? text(edge.target.node) : '',
+    fromPort: isObject(edge.source) ? text(edge.source.port) : '',
+    toPort: isObject(edge.target) ? text(edge.target.port) : '',
     ...labelOf(edge),
   }))
   const reached = new Set(wires.map((wire) => wire.to))
@@ -90,6 +93,7 @@ function addBody(
     graph.nodes.push({
       ...{ path, ...cardOf(node), kind: inner ? 'subflow' : 'call', parent, group },
       start: !reached.has(id),
+      ports: portsOf(node, wires),
     })
     const own = middlewares.length > 0 ? addChain(graph, node, middlewares, path) : path
     if (!inner || !body || depth >= DEPTH_MAX) continue
@@ -97,7 +101,8 @@ function addBody(
     addBody(graph, body, loops ? pathOf(own, BODY) : own, own, subgraphs, depth + 1)
   }
   for (const wire of wires) {
-    graph.edges.push({ from: pathOf(scope, wire.from), to: pathOf(scope, wire.to), label: wire.label, hint: wire.hint })
+    const { label, hint, fromPort, toPort } = wire
+    graph.edges.push({ from: pathOf(scope, wire.from), to: pathOf(scope, wire.to), label, hint, fromPort, toPort })
   }
 }
 

@@ -3,6 +3,8 @@ import { useCallback } from 'react'
 
 import { getPrefs, usePrefs } from '@/prefs'
 
+import { formatSeconds } from '@/time/format'
+
 import { whyInChinese } from './why'
 import { zh } from './zh'
 
@@ -31,5 +33,10 @@ export function stateWord(t: Translate, state: string): string {
 
 /** The server's reason in the language of the page. */
 export function whyText(line: string): string {
-  return getPrefs().language === 'zh' ? whyInChinese(line) : line
+  return withSpans(getPrefs().language === 'zh' ? whyInChinese(line) : line)
+}
+
+/** Seconds of any number as people say them: `2m 46s`, never `166 s`. */
+export function withSpans(line: string): string {
+  return line.replace(/(\d+) (?:s\b|秒)/g, (_, seconds: string) => formatSeconds(Number(seconds)))
 }

@@ -28,7 +28,7 @@ export const fleet = {
   'given when none is named': '未指定版本时使用',
   Health: '健康状况',
   'How long the newest {n} runs took': '最近 {n} 个运行的耗时',
-  'In hand': '手上的任务',
+  Holding: '手上的任务',
   'Input ports': '输入端口',
   Install: '安装',
   'Install {what}': '安装 {what}',

@@ -1,9 +1,17 @@
 /** Chinese for every English text in the code; a missing line does not compile. */
 import { fleet } from './zh-fleet'
+import { plans } from './zh-plans'
+import { operations } from './zh-operations'
+import { settings } from './zh-settings'
+import { shell } from './zh-shell'
 
 export const zh = {
   ...fleet,
-  Act: '活动',
+  ...operations,
+  ...plans,
+  ...settings,
+  ...shell,
+  Activity: '活动',
   'Actions are off: {reason} What is shown stays readable.': '操作已停用：{reason} 已显示的内容仍可查看。',
   Active: '进行中',
   All: '全部',
@@ -95,8 +103,8 @@ export const zh = {
   Kind: '类型',
   Lanes: '泳道',
   Language: '语言',
-  'Last heard of': '最近心跳',
-  'last heard of': '最近心跳',
+  'Last seen': '最近在线',
+  'last seen': '最近在线',
   late: '迟到',
   Lease: '租约',
   'lease until': '租约至',
@@ -266,9 +274,9 @@ export const zh = {
   Views: '视图',
   waiting: '等待中',
   Waiting: '等待中',
-  'Waits for people': '等待人工',
+  'Waiting for people': '等待人工',
   'waits for signal "{key}"': '等待信号 "{key}"',
-  Way: '方式',
+  Transport: '传输方式',
   'What waits ends now; what runs is told to stop.': '等待中的立即结束；运行中的会被通知停止。',
   'Whole run': '整个运行',
   Why: '原因',

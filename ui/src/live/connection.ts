@@ -12,6 +12,7 @@ export class Connection {
   private link: Link = { state: 'connecting' }
   private url = ''
   private token = ''
+  private tenant = ''
   private wake: (() => void) | null = null
   private running = false
 
@@ -21,11 +22,12 @@ export class Connection {
     private lastId = '',
   ) {}
 
-  /** Connect, or connect anew when the token has changed. */
-  start(url: string, token: string): void {
-    const same = url === this.url && token === this.token
+  /** Connect, or connect anew when the token or the tenant has changed. */
+  start(url: string, token: string, tenant: string): void {
+    const same = url === this.url && token === this.token && tenant === this.tenant
     this.url = url
     this.token = token
+    this.tenant = tenant
     if (same && this.running && this.link.state !== 'denied') return
     this.link = { state: 'connecting' }
     this.abort?.abort()
@@ -77,6 +79,7 @@ export class Connection {
     try {
       const headers: Record<string, string> = { Accept: 'text/event-stream' }
       if (this.token) headers.Authorization = `Bearer ${this.token}`
+      if (this.tenant) headers['Windlass-Tenant'] = this.tenant
       if (this.lastId) headers['Last-Event-ID'] = this.lastId
       const answer = await fetch(this.url, { headers, signal: abort.signal, cache: 'no-store' })
       if (answer.status === 401 || answer.status === 403) return true

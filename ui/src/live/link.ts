@@ -40,7 +40,7 @@ function electedTab(take: (message: FromConnection) => void): StreamLink {
       take(message)
       channel.postMessage(message)
     }, lastId)
-    if (start) connection.start(start.url, start.token)
+    if (start) connection.start(start.url, start.token, start.tenant)
     return new Promise<never>(() => undefined)
   })
   return {
@@ -48,7 +48,7 @@ function electedTab(take: (message: FromConnection) => void): StreamLink {
       if (message.type === 'cut') connection?.cut()
       if (message.type !== 'start') return
       start = message
-      if (connection) connection.start(message.url, message.token)
+      if (connection) connection.start(message.url, message.token, message.tenant)
       else channel.postMessage(message)
     },
   }

@@ -65,4 +65,4 @@ export type Link =
   | { state: 'denied' }
 
 export type FromConnection = { type: 'link'; link: Link } | { type: 'news'; news: News; id: string }
-export type ToConnection = { type: 'start'; url: string; token: string } | { type: 'bye' } | { type: 'cut' }
+export type ToConnection = { type: 'start'; url: string; token: string; tenant: string } | { type: 'bye' } | { type: 'cut' }

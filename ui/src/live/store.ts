@@ -2,7 +2,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 
-import { address, getToken, isThere, needSignIn } from '@/api/client'
+import { address, getTenant, getToken, isThere, needSignIn } from '@/api/client'
 import { eventsPage } from '@/api/queries'
 import type { Outline } from '@/api/types'
 
@@ -42,7 +42,7 @@ class LiveStore {
   start(queries: QueryClient): void {
     this.queries = queries
     this.stream ??= openLink((message) => this.take(message))
-    this.stream.send({ type: 'start', url: address('stream'), token: getToken() })
+    this.stream.send({ type: 'start', url: address('stream'), token: getToken(), tenant: getTenant() })
   }
 
   /** Break the connection on purpose; tests do, to see that nothing is lost. */

@@ -16,7 +16,7 @@ scope.onconnect = (event) => {
     if (sent.data.type === 'bye') ports.delete(port)
     else if (sent.data.type === 'cut') connection.cut()
     else {
-      connection.start(sent.data.url, sent.data.token)
+      connection.start(sent.data.url, sent.data.token, sent.data.tenant)
       connection.say()
     }
   }

@@ -39,7 +39,7 @@ function Holder({ worker, name, version }: { worker: Worker; name: string; versi
     void act(tellWorker(worker.id, { type, name, version }), t('Told {worker}', { worker: worker.id }), 'workers')
   return (
     <li data-holder={worker.id} className="flex flex-wrap items-center gap-2 border-b border-line px-3 py-2 text-sm last:border-0">
-      <Link to="/workers" search={{ id: worker.id }} className="text-accent underline">
+      <Link to="/workers" search={{ id: worker.id }} className="text-accent hover:underline">
         {worker.id}
       </Link>
       <Status state={worker.state} plain />

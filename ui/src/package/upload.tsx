@@ -75,7 +75,7 @@ export function UploadPackage({ file: given, onClose }: { file?: File; onClose: 
           <ul role="alert" className="mb-3 max-h-40 overflow-auto rounded border border-bad bg-bad-soft p-2 text-sm">
             {problems.map((problem, at) => (
               <li key={at} className="break-words">
-                <b className="text-bad">✗ {problem.path}</b> {problem.reason}{' '}
+                <b className="text-bad">{problem.path}</b> {problem.reason}{' '}
                 {problem.hint && <span className="text-soft">({problem.hint})</span>}
               </li>
             ))}

@@ -30,7 +30,7 @@ export function Versions({ shown }: { shown: PackageDetail }) {
                 params={{ name: shown.name }}
                 search={{ version }}
                 aria-current={version === shown.version ? 'true' : undefined}
-                className={`font-mono text-accent underline ${version === shown.version ? 'font-bold' : ''}`}
+                className={`font-mono text-accent hover:underline ${version === shown.version ? 'font-bold' : ''}`}
               >
                 {version}
               </Link>

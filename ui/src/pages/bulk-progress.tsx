@@ -20,11 +20,11 @@ export function BulkProgress({ work, onStop }: { work: BulkState; onStop: () => 
       </div>
       {work.failed.length > 0 && (
         <>
-          <p className="mb-1 text-sm font-semibold text-bad">✗ {t('{n} refused', { n: work.failed.length })}</p>
+          <p className="mb-1 text-sm font-semibold text-bad">{t('{n} refused', { n: work.failed.length })}</p>
           <ul className="max-h-60 overflow-auto rounded border border-line text-sm" tabIndex={0}>
             {work.failed.slice(0, 200).map((one) => (
               <li key={one.id} className="border-b border-line px-2 py-1 last:border-0">
-                <Link to="/runs/$id" params={{ id: one.id }} className="font-mono text-accent underline">
+                <Link to="/runs/$id" params={{ id: one.id }} className="font-mono text-accent hover:underline">
                   {one.id.slice(0, 13)}
                 </Link>{' '}
                 {one.detail}

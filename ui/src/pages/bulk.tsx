@@ -6,7 +6,7 @@ import { cancelRun, retryRun, useAct } from '@/api/actions'
 import { matchedQuery } from '@/api/queries'
 import { hasEnded, type Run } from '@/api/types'
 import { useT } from '@/i18n'
-import { Button } from '@/parts/basics'
+import { Button, IconButton } from '@/parts/basics'
 import { Confirm, Dialog } from '@/parts/dialog'
 import { toast } from '@/parts/feedback'
 import { useCanAct, useMayAct } from '@/shell/health'
@@ -64,18 +64,24 @@ export function BulkBar({ q, matched, runs, chosen, onDone }: Props) {
   const verbText = ask?.verb === 'retry' ? t('Retry') : t('Cancel')
   return (
     <>
+      {chosen.size > 0 && (
+        <div className="float fixed bottom-5 left-1/2 z-20 flex max-w-[calc(100vw-2rem)] -translate-x-1/2 items-center gap-1.5 rounded-lg border border-line bg-raised py-1.5 pr-1.5 pl-3 text-text shadow-float">
+          <span className="mr-2 text-sm font-medium whitespace-nowrap">{t('{n} selected', { n: chosen.size })}</span>
+          {(['retry', 'cancel'] as const).map((verb) => (
+            <Button
+              key={verb}
+              icon={verb}
+              look={verb === 'cancel' ? 'danger' : 'plain'}
+              disabled={!canAct || fit(verb).length === 0}
+              onClick={() => setAsk({ verb, all: false })}
+            >
+              {verb === 'retry' ? t('Retry') : t('Cancel')} {fit(verb).length || ''}
+            </Button>
+          ))}
+          <IconButton icon="close" label={t('Clear the selection')} onClick={onDone} />
+        </div>
+      )}
       <span className="ml-auto flex flex-wrap items-center gap-1.5">
-        {chosen.size > 0 && <span>{t('{n} selected', { n: chosen.size })}</span>}
-        {(['retry', 'cancel'] as const).map((verb) => (
-          <Button
-            key={verb}
-            look={verb === 'cancel' ? 'danger' : 'plain'}
-            disabled={!canAct || fit(verb).length === 0}
-            onClick={() => setAsk({ verb, all: false })}
-          >
-            {verb === 'retry' ? t('Retry') : t('Cancel')} {fit(verb).length || ''}
-          </Button>
-        ))}
         {asked && inAll.retry > 0 && (
           <Button disabled={!canAct} onClick={() => setAsk({ verb: 'retry', all: true })}>
             {t('Retry all {n}', { n: inAll.retry })}

@@ -22,8 +22,8 @@ export function Durations({ window }: { window: string }) {
         {steps.map((step) => (
           <li key={step.from} className="contents">
             <span className="text-right whitespace-nowrap text-soft tabular-nums">{name(step)}</span>
-            <span aria-hidden="true" className="h-3">
-              <span className="block h-full rounded-sm bg-accent" style={{ width: `${(step.count / most) * 100}%` }} />
+            <span aria-hidden="true" className="h-2">
+              <span className="block h-full rounded-sm bg-accent-fill/70" style={{ width: `${(step.count / most) * 100}%` }} />
             </span>
             <span className="tabular-nums">{step.count}</span>
           </li>

@@ -32,8 +32,8 @@ export function ExportButton({ q, disabled }: { q: string; disabled: boolean }) 
       .finally(() => setRead(null))
   }
   return (
-    <Button disabled={disabled || read !== null} aria-label={t('Export as CSV')} onClick={start}>
-      ↓ CSV{read ? ` ${read}…` : ''}
+    <Button icon="download" disabled={disabled || read !== null} aria-label={t('Export as CSV')} onClick={start}>
+      CSV{read ? ` ${read}…` : ''}
     </Button>
   )
 }

@@ -6,6 +6,7 @@ import { flowsQuery } from '@/api/queries'
 import { parseFilter, suggestions, without } from '@/filter/grammar'
 import { useT } from '@/i18n'
 import { Button, FIELD } from '@/parts/basics'
+import { Icon } from '@/parts/icons'
 import { useKeys } from '@/shell/keys'
 
 interface Props {
@@ -48,12 +49,14 @@ export function FilterBar({ q, problem, onChange }: Props) {
           onChange={(event) => setText(event.target.value)}
           className={`${FIELD} w-full font-mono`}
         />
-        <Button type="submit">{t('Filter')}</Button>
+        <Button type="submit" icon="filter" className="!h-8">
+          {t('Filter')}
+        </Button>
       </div>
-      <div className="mt-1 flex min-h-6 flex-wrap items-center gap-1 text-xs">
+      <div className="mt-1.5 flex empty:hidden flex-wrap items-center gap-1 text-xs">
         {said ? (
           <span id="filter-problem" role="alert" className="text-bad">
-            ✗ {said}
+            {said}
           </span>
         ) : text !== q && offered.length > 0 ? (
           offered.map((word) => (
@@ -71,7 +74,7 @@ export function FilterBar({ q, problem, onChange }: Props) {
             <span key={word.from} className="inline-flex items-center rounded bg-accent-soft px-1.5 py-0.5 font-mono text-accent">
               {word.text}
               <button type="button" aria-label={t('Remove {word}', { word: word.text })} className="ml-1" onClick={() => onChange(without(q, word))}>
-                ✕
+                <Icon name="close" size={12} />
               </button>
             </span>
           ))

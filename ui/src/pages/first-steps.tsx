@@ -6,6 +6,7 @@ import type { Stats } from '@/api/types'
 import { useT } from '@/i18n'
 import { Panel } from '@/parts/basics'
 import { CopyButton } from '@/parts/copy'
+import { StatusIcon } from '@/parts/status'
 
 export function FirstSteps({ stats }: { stats: Stats }) {
   const t = useT()
@@ -20,7 +21,9 @@ export function FirstSteps({ stats }: { stats: Stats }) {
       <ol>
         {steps.map((step) => (
           <li key={step.text} className="flex flex-wrap items-center gap-3 border-b border-line px-3 py-2.5 last:border-0">
-            <span className={step.done ? 'text-ok' : 'text-soft'}>{step.done ? '✓' : '○'}</span>
+            <span data-done={step.done}>
+              <StatusIcon state={step.done ? 'succeeded' : 'queued'} />
+            </span>
             <span className="w-40">{step.text}</span>
             <code className="min-w-0 flex-1 overflow-x-auto rounded bg-sunk px-2 py-1 font-mono text-xs whitespace-nowrap" tabIndex={0}>
               {step.command}

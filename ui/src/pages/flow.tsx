@@ -6,6 +6,7 @@ import { lazy, Suspense, useMemo, useState } from 'react'
 import { isUnknown } from '@/api/client'
 import { runsQuery, versionsQuery } from '@/api/queries'
 import type { Version } from '@/api/types'
+import { RunGrid } from '@/flow/grid'
 import { UploadDialog } from '@/flow/upload'
 import { graphOf, isWorkflow } from '@/graph/definition'
 import { drawingOf } from '@/graph/drawing'
@@ -20,13 +21,14 @@ import { DiffView, Json } from '@/parts/json'
 import { Status } from '@/parts/status'
 import { useTitle } from '@/parts/title'
 import { useCanAct, useMayAct } from '@/shell/health'
+import { useCrumb } from '@/shell/crumb'
 import { Lost } from '@/shell/lost'
 
 import { NewRunButton, StartWorkflowButton } from './start'
 
 const GraphView = lazy(() => import('@/graph/view').then((module) => ({ default: module.GraphView })))
 const route = getRouteApi('/flows/$name')
-const TABS = ['graph', 'definition', 'diff', 'runs'] as const
+const TABS = ['graph', 'grid', 'definition', 'diff', 'runs'] as const
 
 export function FlowPage() {
   const t = useT()
@@ -39,6 +41,7 @@ export function FlowPage() {
   const versions = useQuery(versionsQuery(name))
   const title = versions.data?.items[0]?.flow ?? name
   useTitle(title)
+  useCrumb(title)
   if (isUnknown(versions.error)) return <Lost title={t('No flow is called {name}', { name })} to="/flows" way={t('All flows')} />
   if (versions.error && !versions.data) return <Failed error={versions.error} retry={() => void versions.refetch()} />
   if (!versions.data) return <Skeleton rows={6} />
@@ -46,19 +49,11 @@ export function FlowPage() {
   const shown = items.find((one) => one.version === search.version) ?? items[0]
   if (!shown) return <Empty title={t('No version yet')} command={`windlass flow push FILE --name ${name}`} />
   const tab = TABS.find((one) => one === search.tab) ?? 'graph'
-  const names = { graph: t('Graph'), definition: t('Definition'), diff: t('Difference'), runs: t('Runs') }
+  const names = { graph: t('Graph'), grid: t('Grid'), definition: t('Definition'), diff: t('Difference'), runs: t('Runs') }
   return (
     <div className="flex min-h-[calc(100vh-7rem)] flex-col">
       <PageHead
-        title={
-          <>
-            <Link to="/flows" className="text-soft underline">
-              {t('Flows')}
-            </Link>
-            <span className="text-soft"> / </span>
-            {title}
-          </>
-        }
+        title={title}
       >
         <select
           aria-label={t('Version')}
@@ -73,8 +68,8 @@ export function FlowPage() {
           ))}
         </select>
         {mayAct && (
-          <Button disabled={!canAct} onClick={() => setUpload(true)}>
-            ↑ {t('New version')}
+          <Button icon="upload" disabled={!canAct} onClick={() => setUpload(true)}>
+            {t('New version')}
           </Button>
         )}
         {isWorkflow(shown.definition) ? (
@@ -95,6 +90,7 @@ export function FlowPage() {
         </span>
       </div>
       {tab === 'graph' && <FlowGraphView version={shown} />}
+      {tab === 'grid' && <FlowGrid flow={name} version={shown} />}
       {tab === 'definition' && <Json value={shown.definition} name={`${name}@${shown.version}`} />}
       {tab === 'diff' && <VersionDiff items={items} shown={shown} against={search.against} />}
       {tab === 'runs' && <FlowRuns name={title} />}
@@ -111,6 +107,15 @@ function FlowGraphView({ version }: { version: Version }) {
         <GraphView key={version.versionId} drawing={drawing} />
       </Suspense>
     </div>
+  )
+}
+
+function FlowGrid({ flow, version }: { flow: string; version: Version }) {
+  const names = useMemo(() => new Map(graphOf(version.definition).nodes.map((node) => [node.path, node.name])), [version])
+  return (
+    <Panel>
+      <RunGrid flow={flow} nameOf={(node) => names.get(node) ?? node} />
+    </Panel>
   )
 }
 
@@ -153,12 +158,12 @@ function FlowRuns({ name }: { name: string }) {
         {items
           .map((run) => withNews(run, latest))
           .map((run) => (
-            <li key={run.id} className="flex items-center gap-3 border-b border-line px-3 py-2 text-sm last:border-0">
+            <li key={run.id} className="flex items-center gap-3 h-8 border-t border-line px-3 text-sm first:border-0">
               <span className="w-28">
                 <Status state={run.state} />
               </span>
-              <Link to="/runs/$id" params={{ id: run.id }} className="mr-auto font-mono text-accent underline">
-                {run.id.slice(0, 13)}
+              <Link to="/runs/$id" params={{ id: run.id }} className="mr-auto font-mono text-accent hover:underline">
+                {run.id.slice(-6)}
               </Link>
               <Time at={run.createdAt} />
               <Span from={run.createdAt} to={run.finishedAt} />

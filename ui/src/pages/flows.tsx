@@ -10,6 +10,7 @@ import { useT } from '@/i18n'
 import { Button, FIELD, PageHead, Panel, Skeleton } from '@/parts/basics'
 import { Time } from '@/parts/clock'
 import { Empty, Failed } from '@/parts/feedback'
+import { Table } from '@/parts/table'
 import { useTitle } from '@/parts/title'
 import { useCanAct, useMayAct } from '@/shell/health'
 
@@ -41,8 +42,8 @@ export function FlowsPage() {
           className={`${FIELD} max-w-56`}
         />
         {mayAct && (
-          <Button disabled={!canAct} onClick={() => setUpload(true)}>
-            ↑ {t('Upload')}
+          <Button icon="upload" disabled={!canAct} onClick={() => setUpload(true)}>
+            {t('Upload')}
           </Button>
         )}
         <NewRunButton />
@@ -54,40 +55,32 @@ export function FlowsPage() {
       )}
       {items.length > 0 && (
         <Panel>
-          <div className="overflow-x-auto" tabIndex={0}>
-            <table className="w-full text-sm">
-              <thead className="text-left text-xs text-soft">
-                <tr>
-                  {[t('Flow'), t('Description'), t('Versions'), t('Made'), t('Runs')].map((head, at) => (
-                    <th key={head} className={`px-3 py-2 font-semibold ${at === 1 || at === 3 ? 'hidden md:table-cell' : ''}`}>
-                      {head}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {items.map((flow) => (
-                  <tr key={flow.id} className="border-t border-line hover:bg-sunk">
-                    <td className="px-3 py-2 font-medium">
-                      <Link to="/flows/$name" params={{ name: keyOf(flow) }} className="text-accent underline">
-                        {flow.name}
-                      </Link>
-                    </td>
-                    <td className="hidden max-w-md truncate px-3 text-soft md:table-cell">{flow.description}</td>
-                    <td className="px-3 tabular-nums">{flow.versions}</td>
-                    <td className="hidden px-3 md:table-cell">
-                      <Time at={flow.createdAt} />
-                    </td>
-                    <td className="px-3">
-                      <Link to="/runs" search={{ q: `flow:${flow.name}` }} className="text-accent underline">
-                        {t('Runs')}
-                      </Link>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            label={t('Flows')}
+            rows={items}
+            keyOf={(flow) => flow.id}
+            columns={[
+              {
+                head: t('Flow'),
+                cell: (flow) => (
+                  <Link to="/flows/$name" params={{ name: keyOf(flow) }} className="font-medium hover:text-accent hover:underline">
+                    {flow.name}
+                  </Link>
+                ),
+              },
+              { head: t('Description'), wide: true, grows: true, cell: (flow) => <span className="text-soft">{flow.description}</span> },
+              { head: t('Versions'), number: true, cell: (flow) => flow.versions },
+              { head: t('Made'), wide: true, cell: (flow) => <Time at={flow.createdAt} /> },
+              {
+                head: t('Runs'),
+                cell: (flow) => (
+                  <Link to="/runs" search={{ q: `flow:${flow.name}` }} className="text-accent hover:underline">
+                    {t('Runs')}
+                  </Link>
+                ),
+              },
+            ]}
+          />
         </Panel>
       )}
       {upload && <UploadDialog onClose={() => setUpload(false)} />}

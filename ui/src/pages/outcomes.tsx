@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 
 import type { Stats } from '@/api/types'
 import { locale, stateWord, useT } from '@/i18n'
-import { lookOf } from '@/parts/status'
+import { lookOf, StatusIcon } from '@/parts/status'
 import { usePrefs } from '@/prefs'
 import { formatTime } from '@/time/format'
 
@@ -39,13 +39,21 @@ export function Outcomes({ stats }: { stats: Stats }) {
       <figcaption className="mt-1 flex justify-between text-xs text-soft">
         <span>{clock(stats.at - stats.windowMs)}</span>
         <span>
-          <span className="text-ok">✓ {t('succeeded')}</span> · <span className="text-bad">✗ {t('failed')}</span> ·{' '}
-          <span className="text-run">▶ {t('other')}</span>
+          <Legend look="bg-ok" text={t('succeeded')} /> <Legend look="bg-bad" text={t('failed')} /> <Legend look="bg-run" text={t('other')} />
         </span>
         <span>{clock(stats.at)}</span>
       </figcaption>
       {stats.capped && <p className="text-xs text-soft">{t('Only the newest {n} runs are counted.', { n: stats.inWindow })}</p>}
     </figure>
+  )
+}
+
+function Legend({ look, text }: { look: string; text: string }) {
+  return (
+    <span className="ml-3 inline-flex items-center gap-1.5">
+      <span aria-hidden="true" className={`size-2 rounded-sm ${look}`} />
+      {text}
+    </span>
   )
 }
 
@@ -61,9 +69,9 @@ export function LastRuns({ runs }: { runs: [string, string][] }) {
           params={{ id }}
           title={`${stateWord(t, state)} ${id}`}
           aria-label={`${stateWord(t, state)} ${id.slice(0, 8)}`}
-          className={`inline-flex h-5 min-w-3.5 items-center justify-center rounded-sm text-[10px] ${lookOf(state).soft} ${lookOf(state).text}`}
+          className={`inline-flex h-5 w-4 items-center justify-center rounded-sm ${lookOf(state).soft} ${lookOf(state).text}`}
         >
-          {lookOf(state).icon}
+          <StatusIcon state={state} size={12} />
         </Link>
       ))}
     </span>

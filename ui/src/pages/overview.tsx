@@ -7,10 +7,11 @@ import { inboxQuery, runsQuery, statsQuery, workersQuery } from '@/api/queries'
 import { failureOf, type Stats } from '@/api/types'
 import { plainNode } from '@/graph/names'
 import { useT } from '@/i18n'
-import { Button, Choices, PageHead, Panel, Skeleton } from '@/parts/basics'
+import { Button, BUTTON, Choices, PageHead, Panel, Skeleton } from '@/parts/basics'
 import { Ago } from '@/parts/clock'
 import { Failed } from '@/parts/feedback'
-import { Status } from '@/parts/status'
+import { Status, StatusIcon } from '@/parts/status'
+import { Table } from '@/parts/table'
 import { useTitle } from '@/parts/title'
 import { useCanAct, useMayAct } from '@/shell/health'
 import { formatSpan } from '@/time/format'
@@ -46,17 +47,17 @@ export function OverviewPage() {
         <>
           <Cards stats={stats.data} window={window} />
           {any ? (
-            <div className="grid gap-4 xl:grid-cols-2">
+            <div className="grid gap-x-4 xl:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
               <div className="min-w-0">
                 <Attention />
-                <Queues stats={stats.data} />
+                <FlowTable stats={stats.data} />
               </div>
               <div className="min-w-0">
                 <Panel title={t('Runs by outcome')}>
                   <Outcomes stats={stats.data} />
                 </Panel>
                 <Durations window={window} />
-                <FlowTable stats={stats.data} />
+                <Queues stats={stats.data} />
               </div>
             </div>
           ) : (
@@ -77,7 +78,7 @@ function Cards({ stats, window }: { stats: Stats; window: string }) {
   const cards = [
     { name: t('Running'), value: runs.running ?? 0, to: '/runs', q: 'status:running', tone: 'text-run' },
     { name: t('Queued tasks'), value: stats.queues.reduce((n, q) => n + q.tasks, 0), to: '/runs', q: 'status:running,queued' },
-    { name: t('Waits for people'), value: stats.inbox, to: '/inbox', tone: stats.inbox ? 'text-wait' : '' },
+    { name: t('Waiting for people'), value: stats.inbox, to: '/inbox', tone: stats.inbox ? 'text-wait' : '' },
     { name: t('Failed in {window}', { window }), value: failed, to: '/runs', q: `status:failed started:>-${window}`, tone: failed ? 'text-bad' : '' },
     { name: t('p95 of a run'), value: stats.p95Ms == null ? '–' : formatSpan(stats.p95Ms), to: '/runs', q: `started:>-${window}` },
     { name: t('Workers online'), value: `${online}/${workers}`, to: '/workers', tone: online < workers ? 'text-wait' : '' },
@@ -89,7 +90,7 @@ function Cards({ stats, window }: { stats: Stats; window: string }) {
           <Link
             to={card.to}
             search={'q' in card ? { q: card.q } : {}}
-            className="block rounded-lg border border-line bg-panel p-3 hover:border-accent"
+            className="block rounded-lg border border-line bg-panel px-3 py-2.5 transition-colors hover:border-edge"
           >
             <span className="block text-xs text-soft">{card.name}</span>
             <span className={`text-2xl font-semibold tabular-nums ${'tone' in card ? card.tone : ''}`}>{card.value}</span>
@@ -111,16 +112,16 @@ function Attention() {
   const late = workers.data?.items.filter((worker) => worker.state === 'late') ?? []
   const runs = failed.data?.pages[0]?.items.slice(0, 6) ?? []
   const open = inbox.data?.items.slice(0, 5) ?? []
-  const row = 'flex items-center gap-2 border-b border-line px-3 py-2 text-sm last:border-0'
+  const row = 'flex min-h-9 items-center gap-2.5 border-t border-line px-3 py-1 text-sm first:border-0'
   return (
     <Panel title={t('Needs attention')}>
-      {late.length + runs.length + open.length === 0 && <p className="p-4 text-soft">✓ {t('Nothing needs you.')}</p>}
+      {late.length + runs.length + open.length === 0 && <p className="flex items-center gap-2 p-3 text-soft"><StatusIcon state="succeeded" /> {t('Nothing needs you.')}</p>}
       <ul>
         {late.map((worker) => (
           <li key={worker.id} className={row}>
             <Status state="late" />
             <span className="min-w-0 flex-1 truncate">
-              {worker.id} · {t('last heard of')} <Ago at={worker.seenAt} />
+              {worker.id} · {t('last seen')} <Ago at={worker.seenAt} />
             </span>
           </li>
         ))}
@@ -130,7 +131,7 @@ function Attention() {
             <span className="min-w-0 flex-1 truncate">
               {item.flow}: {item.prompt || item.node} · <Ago at={item.createdAt} />
             </span>
-            <Link to="/inbox" search={{ id: item.id }} className="text-accent underline">
+            <Link to="/inbox" search={{ id: item.id }} className={`${BUTTON} border-line hover:bg-sunk`}>
               {t('Open')}
             </Link>
           </li>
@@ -139,15 +140,17 @@ function Attention() {
           <li key={run.id} className={row}>
             <Status state="failed" />
             <span className="min-w-0 flex-1 truncate">
-              <Link to="/runs/$id" params={{ id: run.id }} className="text-accent underline">
+              <Link to="/runs/$id" params={{ id: run.id }} className="font-medium underline decoration-line underline-offset-2 hover:text-accent">
                 {run.flow}
               </Link>{' '}
               {plainNode(failureOf(run.error)?.node) && `${failureOf(run.error)?.node}: `}
               {failureOf(run.error)?.message}
             </span>
-            <Ago at={run.updatedAt} />
+            <span className="text-soft">
+              <Ago at={run.updatedAt} />
+            </span>
             {mayAct && (
-              <Button disabled={!canAct} onClick={() => void act(retryRun(run.id), t('Retry started'), 'runs', 'stats')}>
+              <Button icon="retry" disabled={!canAct} onClick={() => void act(retryRun(run.id), t('Retry started'), 'runs', 'stats')}>
                 {t('Retry')}
               </Button>
             )}
@@ -163,24 +166,16 @@ function Queues({ stats }: { stats: Stats }) {
   if (stats.queues.length === 0) return null
   return (
     <Panel title={t('Queues')}>
-      <table className="w-full text-sm">
-        <thead className="text-left text-xs text-soft">
-          <tr>
-            <th className="px-3 py-1.5">{t('Queue')}</th>
-            <th className="px-3">{t('Tasks')}</th>
-            <th className="px-3">{t('Oldest')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {stats.queues.map((queue) => (
-            <tr key={queue.queue} className="border-t border-line">
-              <td className="px-3 py-1.5">{queue.queue}</td>
-              <td className="px-3 tabular-nums">{queue.tasks}</td>
-              <td className="px-3 tabular-nums">{formatSpan(queue.oldestMs)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        label={t('Queues')}
+        rows={stats.queues}
+        keyOf={(queue) => queue.queue}
+        columns={[
+          { head: t('Queue'), grows: true, cell: (queue) => queue.queue },
+          { head: t('Tasks'), number: true, cell: (queue) => queue.tasks },
+          { head: t('Oldest'), number: true, cell: (queue) => formatSpan(queue.oldestMs) },
+        ]}
+      />
     </Panel>
   )
 }
@@ -189,37 +184,27 @@ function FlowTable({ stats }: { stats: Stats }) {
   const t = useT()
   return (
     <Panel title={t('Flows')}>
-      <div className="overflow-x-auto">
-        <table className="w-full text-sm">
-          <thead className="text-left text-xs text-soft">
-            <tr>
-              {[t('Flow'), t('Runs'), t('succeeded'), t('failed'), 'p95', t('Newest runs')].map((head) => (
-                <th key={head} className="px-3 py-1.5 font-medium whitespace-nowrap">
-                  {head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {stats.flows.slice(0, 12).map((flow) => (
-              <tr key={flow.flow} className="border-t border-line">
-                <td className="px-3 py-1.5 whitespace-nowrap">
-                  <Link to="/flows/$name" params={{ name: flow.flow }} className="text-accent underline">
-                    {flow.flow}
-                  </Link>
-                </td>
-                <td className="px-3 tabular-nums">{flow.runs}</td>
-                <td className="px-3 tabular-nums">{flow.succeeded}</td>
-                <td className={`px-3 tabular-nums ${flow.failed ? 'font-semibold text-bad' : ''}`}>{flow.failed}</td>
-                <td className="px-3 tabular-nums">{flow.p95Ms == null ? '–' : formatSpan(flow.p95Ms)}</td>
-                <td className="px-3">
-                  <LastRuns runs={flow.last as [string, string][]} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label={t('Flows')}
+        rows={stats.flows.slice(0, 12)}
+        keyOf={(flow) => flow.flow}
+        columns={[
+          {
+            head: t('Flow'),
+            grows: true,
+            cell: (flow) => (
+              <Link to="/flows/$name" params={{ name: flow.flow }} className="font-medium hover:text-accent hover:underline">
+                {flow.flow}
+              </Link>
+            ),
+          },
+          { head: t('Runs'), number: true, cell: (flow) => flow.runs },
+          { head: t('succeeded'), wide: true, number: true, cell: (flow) => flow.succeeded },
+          { head: t('failed'), number: true, cell: (flow) => <span className={flow.failed ? 'font-semibold text-bad' : 'text-soft'}>{flow.failed}</span> },
+          { head: 'p95', wide: true, number: true, cell: (flow) => (flow.p95Ms == null ? '–' : formatSpan(flow.p95Ms)) },
+          { head: t('Newest runs'), wide: true, cell: (flow) => <LastRuns runs={flow.last as [string, string][]} /> },
+        ]}
+      />
     </Panel>
   )
 }

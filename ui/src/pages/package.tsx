@@ -1,6 +1,6 @@
 /** One package: its versions, what is in them, and who has them. */
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 
 import { download, isUnknown } from '@/api/client'
 import { packageQuery } from '@/api/queries'
@@ -19,6 +19,7 @@ import { Json } from '@/parts/json'
 import { formatBytes } from '@/parts/size'
 import { Status } from '@/parts/status'
 import { useTitle } from '@/parts/title'
+import { useCrumb } from '@/shell/crumb'
 import { Lost } from '@/shell/lost'
 
 const route = getRouteApi('/packages/$name')
@@ -29,6 +30,7 @@ export function PackagePage() {
   const { version = '' } = route.useSearch()
   const found = useQuery(packageQuery(name, version))
   useTitle(name)
+  useCrumb(name)
   if (isUnknown(found.error)) return <Lost title={t('No package is called {name}', { name })} to="/packages" way={t('All packages')} />
   if (found.error && !found.data) return <Failed error={found.error} retry={() => void found.refetch()} />
   if (!found.data) return <Skeleton rows={6} />
@@ -39,10 +41,6 @@ export function PackagePage() {
       <PageHead
         title={
           <>
-            <Link to="/packages" className="text-soft underline">
-              {t('Packages')}
-            </Link>
-            <span className="text-soft"> / </span>
             {name} <span className="font-mono text-base text-soft">{shown.version}</span>
           </>
         }
@@ -77,7 +75,7 @@ function Facts({ shown, python }: { shown: PackageDetail; python: string }) {
   }
   const tags = tagsOf(shown, shown.version)
   return (
-    <Panel title={t('This version')} action={<Button onClick={fetchIt}>↓ {t('Download')}</Button>}>
+    <Panel title={t('This version')} action={<Button icon="download" onClick={fetchIt}>{t('Download')}</Button>}>
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5 p-3 text-sm">
         <dt className="text-soft">{t('Status')}</dt>
         <dd data-package-status={shown.status}>
@@ -86,7 +84,7 @@ function Facts({ shown, python }: { shown: PackageDetail; python: string }) {
         <dt className="text-soft">{t('Tags')}</dt>
         <dd className="flex flex-wrap gap-1">{tags.length ? tags.map((tag) => <Tag key={tag} text={tag} />) : '–'}</dd>
         <dt className="text-soft">{t('Signed by')}</dt>
-        <dd>{shown.signer ? <span className="text-ok">✓ {shown.signer}</span> : <span className="text-wait">⚠ {t('not signed')}</span>}</dd>
+        <dd>{shown.signer ? <span className="text-ok">{shown.signer}</span> : <span className="text-wait">{t('not signed')}</span>}</dd>
         <dt className="text-soft">sha256</dt>
         <dd className="flex items-center gap-2">
           <code className="min-w-0 truncate font-mono text-xs" title={shown.archiveSha256}>

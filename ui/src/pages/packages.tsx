@@ -10,6 +10,7 @@ import { UploadPackage } from '@/package/upload'
 import { Button, FIELD, PageHead, Panel, Skeleton } from '@/parts/basics'
 import { Empty, Failed } from '@/parts/feedback'
 import { Status } from '@/parts/status'
+import { Table } from '@/parts/table'
 import { useTitle } from '@/parts/title'
 import { useCanAct, useMayAct } from '@/shell/health'
 
@@ -46,8 +47,8 @@ export function PackagesPage() {
           className={`${FIELD} max-w-56`}
         />
         {mayAct && (
-          <Button look="main" disabled={!canAct} onClick={() => setUpload({})}>
-            ↑ {t('Upload')}
+          <Button icon="upload" look="main" disabled={!canAct} onClick={() => setUpload({})}>
+            {t('Upload')}
           </Button>
         )}
       </PageHead>
@@ -58,52 +59,40 @@ export function PackagesPage() {
           {!q && mayAct && <p className="text-sm text-soft">{t('Or drop a .cwx file anywhere on this page.')}</p>}
         </Empty>
       )}
-      {items.length > 0 && <Table items={items} />}
+      {items.length > 0 && <PackageTable items={items} />}
       {upload && <UploadPackage file={upload.file} onClose={() => setUpload(null)} />}
     </div>
   )
 }
 
-function Table({ items }: { items: readonly Package[] }) {
+function PackageTable({ items }: { items: readonly Package[] }) {
   const t = useT()
   const workers = useQuery(workersQuery)
   const having = (name: string) =>
     workers.data?.items.filter((worker) => worker.packages?.some((one) => one.name === name && one.status === 'installed')).length ?? 0
   return (
     <Panel>
-      <div className="overflow-x-auto" tabIndex={0}>
-        <table className="w-full text-sm">
-          <thead className="text-left text-xs text-soft">
-            <tr>
-              {[t('Package'), t('Status'), 'latest', t('Workers'), t('Versions'), t('Description')].map((head, at) => (
-                <th key={head} className={`px-3 py-2 font-semibold whitespace-nowrap ${at > 3 ? 'hidden md:table-cell' : ''}`}>
-                  {head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((item) => (
-              <tr key={item.name} data-package={item.name} className="border-t border-line hover:bg-sunk">
-                <td className="px-3 py-2 font-medium">
-                  <Link to="/packages/$name" params={{ name: item.name }} className="text-accent underline">
-                    {item.name}
-                  </Link>
-                </td>
-                <td className="px-3">
-                  <Status state={item.state} />
-                </td>
-                <td className="px-3 font-mono whitespace-nowrap">{item.defaultVersion ?? '–'}</td>
-                <td className="px-3 tabular-nums">{having(item.name)}</td>
-                <td className="hidden px-3 tabular-nums md:table-cell">{item.versions.length}</td>
-                <td className="hidden max-w-md truncate px-3 text-soft md:table-cell" title={item.description}>
-                  {item.description}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label={t('Packages')}
+        rows={items}
+        keyOf={(item) => item.name}
+        rowProps={(item) => ({ 'data-package': item.name })}
+        columns={[
+          {
+            head: t('Package'),
+            cell: (item) => (
+              <Link to="/packages/$name" params={{ name: item.name }} className="font-medium hover:text-accent hover:underline">
+                {item.name}
+              </Link>
+            ),
+          },
+          { head: t('Status'), cell: (item) => <Status state={item.state} /> },
+          { head: 'latest', cell: (item) => <span className="font-mono">{item.defaultVersion ?? '–'}</span> },
+          { head: t('Workers'), number: true, cell: (item) => having(item.name) },
+          { head: t('Versions'), wide: true, number: true, cell: (item) => item.versions.length },
+          { head: t('Description'), wide: true, grows: true, cell: (item) => <span className="text-soft">{item.description}</span> },
+        ]}
+      />
     </Panel>
   )
 }

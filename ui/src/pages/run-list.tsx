@@ -19,7 +19,7 @@ interface Props {
 }
 
 const GRID =
-  'grid grid-cols-[1.75rem_7rem_1fr] items-center gap-x-2 md:grid-cols-[1.75rem_7.5rem_8rem_minmax(8rem,14rem)_11rem_5rem_minmax(0,1fr)]'
+  'grid grid-cols-[1.75rem_6.5rem_minmax(0,1fr)] items-center gap-x-2 md:grid-cols-[1.75rem_6.5rem_minmax(6rem,1fr)_3.75rem_9rem_4.5rem_minmax(7rem,1.6fr)]'
 
 export function RunList({ runs, chosen, onChoose, more }: Props) {
   const t = useT()
@@ -30,7 +30,7 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
   const rows = useVirtualizer({
     count: runs.length,
     getScrollElement: () => box.current,
-    estimateSize: () => (innerWidth < 768 ? 62 : 38),
+    estimateSize: () => (innerWidth < 768 ? 56 : 32),
     overscan: 12,
   })
   const items = rows.getVirtualItems()
@@ -75,7 +75,7 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
       aria-rowcount={runs.length + 1}
       className="min-h-0 flex-1 overflow-auto rounded-lg border border-line bg-panel"
     >
-      <div role="row" className={`${GRID} sticky top-0 z-10 border-b border-line bg-panel px-2 py-1.5 text-xs font-semibold text-soft`}>
+      <div role="row" className={`${GRID} sticky top-0 z-10 border-b border-line bg-panel h-8 px-3 text-xs font-medium text-soft`}>
         <span role="columnheader">
           <input
             type="checkbox"
@@ -86,9 +86,9 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
           />
         </span>
         <span role="columnheader">{t('Status')}</span>
-        <span role="columnheader">{t('Run')}</span>
-        {[t('Flow'), t('Started'), t('Duration'), t('Now, or why it failed')].map((head) => (
-          <span key={head} role="columnheader" className="hidden md:block">
+        <span role="columnheader">{t('Flow')}</span>
+        {[t('Run'), t('Started'), t('Duration'), t('Now, or why it failed')].map((head) => (
+          <span key={head} role="columnheader" className="hidden truncate md:block">
             {head}
           </span>
         ))}
@@ -103,7 +103,7 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
               aria-rowindex={item.index + 2}
               aria-selected={chosen.has(run.id)}
               data-run={run.id}
-              className={`${GRID} absolute top-0 left-0 w-full border-b border-line px-2 text-sm ${
+              className={`${GRID} absolute top-0 left-0 w-full border-b border-line px-3 text-sm transition-colors ${
                 item.index === at ? 'bg-accent-soft' : 'hover:bg-sunk'
               }`}
               style={{ height: item.size, transform: `translateY(${item.start}px)` }}
@@ -142,15 +142,15 @@ const Cells = memo(function Cells({ run, chosen, onToggle }: CellsProps) {
         <Status state={outcomeOf(run)} />
       </span>
       <span role="cell" className="min-w-0 truncate">
-        <Link to="/runs/$id" params={{ id: run.id }} className="font-mono text-accent underline" title={run.id}>
-          {run.id.slice(0, 13)}
+        <Link to="/runs/$id" params={{ id: run.id }} className="font-medium hover:text-accent hover:underline" title={run.id}>
+          {run.flow}
         </Link>
         <span className="block truncate text-xs text-soft md:hidden">
-          {run.flow} · <Time at={run.createdAt} /> · <Span from={run.createdAt} to={run.finishedAt} />
+          {run.id.slice(-6)} · <Time at={run.createdAt} /> · <Span from={run.createdAt} to={run.finishedAt} />
         </span>
       </span>
-      <span role="cell" className="hidden truncate md:block" title={run.flow}>
-        {run.flow}
+      <span role="cell" className="hidden font-mono text-xs text-soft md:block" title={run.id}>
+        {run.id.slice(-6)}
       </span>
       <span role="cell" className="hidden md:block">
         <Time at={run.createdAt} />

@@ -10,24 +10,27 @@ import { graphOf } from '@/graph/definition'
 import { grown } from '@/graph/grown'
 import { Names } from '@/graph/names'
 import { withPlaces } from '@/graph/workflow'
-import { stateWord, useT, whyText } from '@/i18n'
+import { stateWord, useT } from '@/i18n'
 import type { RunModel } from '@/live/model'
 import { withNews } from '@/live/rows'
 import { live, useLatest, useRunModel } from '@/live/store'
-import { Choices, Skeleton } from '@/parts/basics'
-import { Span, Time } from '@/parts/clock'
+import { Chip, Choices, Skeleton } from '@/parts/basics'
+import { Time } from '@/parts/clock'
 import { Failed } from '@/parts/feedback'
+import { Icon, type IconName } from '@/parts/icons'
 import { Json } from '@/parts/json'
-import { lookOf, Status } from '@/parts/status'
+import { lookOf, Status, StatusIcon } from '@/parts/status'
 import { useTitle } from '@/parts/title'
+import { PlanRail } from '@/plan/rail'
 import { RunActions } from '@/run/actions'
+import { Banner } from '@/run/banner'
 import { EventsView } from '@/run/events'
 import { Inspector } from '@/run/inspector'
 import { ListView } from '@/run/list'
 import { LogsView } from '@/run/logs'
-import { NamesContext, useNames } from '@/run/names'
+import { NamesContext } from '@/run/names'
 import { countStates, nextError } from '@/run/tree'
-import { useWhy } from '@/run/why'
+import { useCrumb } from '@/shell/crumb'
 import { useKeys } from '@/shell/keys'
 import { soon } from '@/shell/later'
 import { Lost } from '@/shell/lost'
@@ -40,6 +43,7 @@ soon(() => import('@/run/timeline'))
 const route = getRouteApi('/runs/$id')
 const VIEWS = ['dag', 'flow', 'list', 'events', 'logs', 'data'] as const
 type View = (typeof VIEWS)[number]
+const ICONS: Record<View, IconName> = { dag: 'graph', flow: 'clock', list: 'list', events: 'events', logs: 'logs', data: 'data' }
 
 export function RunPage() {
   const t = useT()
@@ -60,16 +64,18 @@ function Loaded({ run }: { run: Run }) {
   const definition = useQuery(definitionQuery(run.id))
   const { data: outline } = useQuery({ ...outlineQuery(run.id), enabled: false })
   const { data: revisions } = useQuery(revisionsQuery(run.id, run.revision))
-  const graph = useMemo(
-    () => grown(withPlaces(graphOf(definition.data), outline?.places ?? []), revisions?.items ?? [], run.dialect),
-    [definition.data, outline?.places, revisions?.items, run.dialect],
-  )
+  const shownRevision = search.rev ?? run.revision
+  const graph = useMemo(() => {
+    const made = (revisions?.items ?? []).filter((one) => one.revision <= shownRevision)
+    return grown(withPlaces(graphOf(definition.data), outline?.places ?? []), made, run.dialect)
+  }, [definition.data, outline?.places, revisions?.items, run.dialect, shownRevision])
   const names = useMemo(() => new Names(graph), [graph])
   const narrow = innerWidth < 768
   const view = (VIEWS.find((one) => one === search.view) ?? (narrow ? 'list' : 'dag')) as View
   const failure = failureOf(run.error)
   const look = lookOf(outcomeOf(run))
-  useTitle(`${look.icon} ${failure?.node ? `${names.of(failure.node)} · ` : ''}${run.flow} ${run.id.slice(0, 8)}`)
+  useTitle(`${look.sign} ${failure?.node ? `${names.of(failure.node)} · ` : ''}${run.flow} ${run.id.slice(0, 8)}`)
+  useCrumb(`${run.flow} · ${run.id.slice(-6)}`)
   const select = (task: string | undefined) => void navigate({ search: (old) => ({ ...old, task }), replace: true })
   useKeys({
     '.': () => model && select(nextError(model, search.task)),
@@ -84,22 +90,45 @@ function Loaded({ run }: { run: Run }) {
     logs: t('Logs'),
     data: t('Data'),
   }
-  const choices = VIEWS.map((one) => ({ id: one, text: words[one] }))
+  const choices = VIEWS.map((one) => ({
+    id: one,
+    text: (
+      <>
+        <Icon name={ICONS[one]} size={14} />
+        {words[one]}
+      </>
+    ),
+  }))
   return (
     <NamesContext value={names}>
       <div className="flex flex-col">
         <Head run={run} />
+        <Banner run={run} />
         <div className="mb-2 flex flex-wrap items-center gap-2">
           <Choices label={t('View')} value={view} choices={choices} onChange={go} />
           {model && <Counts model={model} onError={() => select(nextError(model, search.task))} />}
         </div>
         <div className="flex min-h-0 flex-1 flex-col gap-3 lg:flex-row">
-          <div className="relative flex h-[max(26rem,calc(100vh-15rem))] min-w-0 flex-col overflow-hidden rounded-lg border border-line bg-panel lg:flex-1">
+          <div
+            className={`relative flex min-w-0 flex-col overflow-hidden rounded-lg border border-line bg-panel lg:flex-1 ${
+              view === 'flow' ? 'max-h-[max(26rem,calc(100vh-16.5rem))] self-start max-lg:w-full' : 'h-[max(26rem,calc(100vh-16.5rem))]'
+            }`}
+          >
             <Suspense fallback={<Skeleton rows={6} />}>
               {!model ? (
                 <Skeleton rows={8} />
               ) : view === 'dag' ? (
-                <Dag graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
+                <div className="flex min-h-0 flex-1 flex-col md:flex-row">
+                  {revisions && run.revision > 0 && (
+                    <PlanRail
+                      run={run}
+                      revisions={revisions.items}
+                      shown={shownRevision}
+                      onShow={(rev) => void navigate({ search: (old) => ({ ...old, rev }), replace: true })}
+                    />
+                  )}
+                  <Dag graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
+                </div>
               ) : view === 'flow' ? (
                 <Timeline graph={graph} model={model} run={run} selected={search.task} onSelect={select} />
               ) : view === 'list' ? (
@@ -134,29 +163,21 @@ function useModel(id: string): RunModel | undefined {
 
 function Head({ run }: { run: Run }) {
   const t = useT()
-  const why = useWhy(run)
-  const names = useNames()
-  const ended = hasEnded(run.state)
-  const failure = failureOf(run.error)
   return (
     <header className="mb-3">
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <h1 className="min-w-0 truncate text-lg font-semibold">
-          <Link to="/runs" className="text-soft underline">
-            {t('Runs')}
-          </Link>
-          <span className="text-soft"> / </span>
-          {run.flow} <span className="font-mono text-base text-soft">{run.id.slice(0, 13)}</span>
-        </h1>
+      <div className="flex flex-wrap items-center gap-x-2.5 gap-y-2">
+        <h1 className="min-w-0 truncate text-xl font-semibold tracking-tight">{run.flow}</h1>
+        <span title={run.id} className="font-mono text-sm text-soft">
+          {run.id.slice(-6)}
+        </span>
         <span data-run-state={run.state}>
           <Status state={outcomeOf(run)} />
         </span>
-        <Span from={run.createdAt} to={run.finishedAt} />
         <span className="flex-1" />
         <RunActions run={run} />
       </div>
-      <p className="mt-1 flex flex-wrap gap-x-2 text-sm text-soft">
-        <Link to="/flows/$name" params={{ name: isWorkflowRun(run) ? run.flowId : run.flow }} search={{ version: run.version ?? undefined }} className="underline">
+      <p className="mt-1 flex flex-wrap items-center gap-x-2 text-sm text-soft">
+        <Link to="/flows/$name" params={{ name: isWorkflowRun(run) ? run.flowId : run.flow }} search={{ version: run.version ?? undefined }} className="hover:text-text hover:underline">
           {run.flow}@{run.version}
         </Link>
         <span>
@@ -169,15 +190,13 @@ function Head({ run }: { run: Run }) {
         )}
         {run.generation > 0 && <span>· {run.generation === 1 ? t('reopened once') : t('reopened {n} times', { n: run.generation })}</span>}
         {run.revision > 0 && <span>· {t('graph revision {n}', { n: run.revision })}</span>}
-        {Object.entries((run.tags ?? {}) as Record<string, string>).filter(([key]) => key !== 'definitionHash').map(([key, value]) => (
-          <span key={key} className="rounded bg-sunk px-1.5">
-            {key}={value}
-          </span>
-        ))}
-      </p>
-      <p data-why className={`mt-1 text-sm ${run.state === 'failed' ? 'text-bad' : ''}`}>
-        <span className="font-semibold">{t('Why')}: </span>
-        {ended && failure ? `${failure.node ? `"${names.of(failure.node)}": ` : ''}${failure.message}` : names.inText(whyText(why.line))}
+        {Object.entries((run.tags ?? {}) as Record<string, string>)
+          .filter(([key]) => key !== 'definitionHash')
+          .map(([key, value]) => (
+            <Chip key={key}>
+              {key}={value}
+            </Chip>
+          ))}
       </p>
     </header>
   )
@@ -190,12 +209,13 @@ function Counts({ model, onError }: { model: RunModel; onError: () => void }) {
     <span className="ml-auto flex flex-wrap items-center gap-2 text-xs">
       {Object.entries(counts).map(([state, count]) =>
         state === 'failed' ? (
-          <button key={state} type="button" title={t('Next error')} onClick={onError} className="rounded bg-bad-soft px-1.5 py-0.5 font-medium text-bad">
-            ✗ {count} {stateWord(t, state)} →
+          <button key={state} type="button" title={t('Next error')} onClick={onError} className="inline-flex h-5 items-center gap-1 rounded bg-bad-soft px-1.5 font-medium text-bad">
+            <StatusIcon state={state} size={12} /> {count} {stateWord(t, state)}
+            <Icon name="forward" size={12} />
           </button>
         ) : (
-          <span key={state} className={lookOf(state).text}>
-            {lookOf(state).icon} {count} {stateWord(t, state)}
+          <span key={state} className={`inline-flex items-center gap-1 ${lookOf(state).text}`}>
+            <StatusIcon state={state} size={12} /> {count} {stateWord(t, state)}
           </span>
         ),
       )}

@@ -58,8 +58,8 @@ export function RunsPage() {
             : t('{n} shown', { n: runs.length + (pages.hasNextPage ? '+' : '') })}
         </span>
         {fresh > 0 && (
-          <Button onClick={loadNew}>
-            ↑ {t('{n} new', { n: fresh })}
+          <Button icon="upload" onClick={loadNew}>
+            {t('{n} new', { n: fresh })}
           </Button>
         )}
         <BulkBar q={q} matched={matched.data?.matched ?? 0} runs={runs} chosen={chosen} onDone={() => setChosen(new Set())} />

@@ -1,16 +1,18 @@
 /** Start a run: a flow, and a field for each parameter it uses. */
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 
 import { startWorkflow, useAct } from '@/api/actions'
 import { call } from '@/api/client'
-import { flowsQuery, versionQuery } from '@/api/queries'
+import { flowsQuery, runsQuery, versionQuery } from '@/api/queries'
 import type { Started, Valid } from '@/api/types'
+import { asText, type FieldSpec, fieldsOf, typedValue } from '@/flow/fields'
 import { paramsOf } from '@/flow/params'
+import { SchemaForm } from '@/flow/schema-form'
 import { isWorkflow } from '@/graph/definition'
 import { useT } from '@/i18n'
-import { Button, Field, FIELD, Input } from '@/parts/basics'
+import { Button, Field, FIELD, Input, TextArea } from '@/parts/basics'
 import { Dialog } from '@/parts/dialog'
 import { Empty } from '@/parts/feedback'
 import { useCanAct, useMayAct } from '@/shell/health'
@@ -23,8 +25,8 @@ export function NewRunButton({ flow, version }: { flow?: string; version?: numbe
   if (!mayAct) return null
   return (
     <>
-      <Button look="main" disabled={!canAct} onClick={() => setOpen(true)}>
-        ▶ {t('New run')}
+      <Button icon="start_run" look="main" disabled={!canAct} onClick={() => setOpen(true)}>
+        {t('New run')}
       </Button>
       {open && <StartDialog flow={flow} version={version} onClose={() => setOpen(false)} />}
     </>
@@ -44,8 +46,8 @@ export function StartWorkflowButton({ definition }: { definition: unknown }) {
     if (started) void navigate({ to: '/runs/$id', params: { id: started.runId } })
   }
   return (
-    <Button look="main" disabled={!canAct} onClick={() => void start()}>
-      ▶ {t('Start run')}
+    <Button icon="start_run" look="main" disabled={!canAct} onClick={() => void start()}>
+      {t('Start run')}
     </Button>
   )
 }
@@ -59,12 +61,26 @@ function StartDialog({ flow, version, onClose }: { flow?: string; version?: numb
   const name = flow ?? (picked || flows.data?.items[0]?.name || '')
   const latest = flows.data?.items.find((one) => one.name === name)?.latest ?? 0
   const number = version ?? latest
-  const definition = useQuery(versionQuery(name, number)).data?.definition
+  const read = useQuery(versionQuery(name, number)).data
+  const definition = read?.definition
   const workflow = isWorkflow(definition)
-  const used = useParams(name, number, workflow ? undefined : definition)
+  const declared = useMemo(() => fieldsOf(read?.paramsSchema), [read?.paramsSchema])
+  const found = useParams(name, number, workflow ? undefined : definition)
+  const used = found.filter((param) => !declared.some((one) => one.name === param))
+  const [typed, setTyped] = useState<Record<string, string>>({})
   const [fields, setFields] = useState<Record<string, string>>({})
   const [more, setMore] = useState('')
-  const { params, problem } = paramsOf(fields, more)
+  const rest = paramsOf(fields, more)
+  const params = { ...rest.params, ...typedParams(declared, typed) }
+  const { problem } = rest
+  const copyLast = (last: Record<string, unknown>) => {
+    const known = new Set([...declared.map((one) => one.name), ...used])
+    const texts = Object.fromEntries(Object.entries(last).map(([key, value]) => [key, asText(value)]))
+    const others = Object.entries(last).filter(([key]) => !known.has(key))
+    setTyped(texts)
+    setFields(Object.fromEntries(used.map((param) => [param, texts[param] ?? ''])))
+    setMore(others.length ? JSON.stringify(Object.fromEntries(others), null, 2) : '')
+  }
   const start = async () => {
     const body = { flow: name, version: number, params }
     const work = workflow ? startWorkflow(definition).then((done) => done.runId) : call<Started>('runs', { body }).then((done) => done.id)
@@ -101,6 +117,8 @@ function StartDialog({ flow, version, onClose }: { flow?: string; version?: numb
             )}
           </Field>
         )}
+        {!workflow && name && <CopyLast flow={name} onCopy={copyLast} />}
+        <SchemaForm fields={declared} values={typed} onChange={(param, text) => setTyped({ ...typed, [param]: text })} />
         {used.map((param) => (
           <Field key={param} label={param} hint={t('JSON, or plain text')}>
             {(id) => (
@@ -116,27 +134,42 @@ function StartDialog({ flow, version, onClose }: { flow?: string; version?: numb
         {!workflow && (
           <Field label={t('More parameters (JSON object)')}>
             {(id) => (
-              <textarea
-                id={id}
-                rows={3}
-                aria-invalid={problem !== ''}
-                className={`${FIELD} w-full font-mono`}
-                value={more}
-                onChange={(event) => setMore(event.target.value)}
-              />
+              <TextArea id={id} rows={2} aria-invalid={problem !== ''} className="font-mono" value={more} onChange={(event) => setMore(event.target.value)} />
             )}
           </Field>
         )}
         {problem && (
           <p role="alert" className="mb-3 text-sm text-bad">
-            ✗ {problem}
+            {problem}
           </p>
         )}
-        <Button type="submit" look="main" disabled={!name || problem !== ''}>
-          ▶ {t('Start')}
-        </Button>
+        <div className="flex justify-end">
+          <Button icon="start_run" type="submit" look="main" disabled={!name || problem !== ''}>
+            {t('Start')}
+          </Button>
+        </div>
       </form>
     </Dialog>
+  )
+}
+
+function typedParams(fields: readonly FieldSpec[], typed: Readonly<Record<string, string>>): Record<string, unknown> {
+  const entries = fields.map((field) => [field.name, typedValue(field, typed[field.name] ?? '')] as const)
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+/** What the newest run of the flow was given, for those who start the same again with a change. */
+function CopyLast({ flow, onCopy }: { flow: string; onCopy: (params: Record<string, unknown>) => void }) {
+  const t = useT()
+  const last = useInfiniteQuery(runsQuery(`flow:"${flow}"`)).data?.pages[0]?.items[0]
+  const params = last?.params
+  if (typeof params !== 'object' || params === null || Object.keys(params).length === 0) return null
+  return (
+    <div className="mb-3">
+      <Button icon="copy" onClick={() => onCopy(params as Record<string, unknown>)}>
+        {t('Copy from last run')}
+      </Button>
+    </div>
   )
 }
 

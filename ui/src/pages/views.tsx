@@ -1,6 +1,7 @@
 /** Saved views: filters with a name. They live in the address, so a view can be sent to anybody. */
 import { useT } from '@/i18n'
 import { Button } from '@/parts/basics'
+import { Icon } from '@/parts/icons'
 import { setPrefs, usePrefs } from '@/prefs'
 
 export function Views({ q, onChoose }: { q: string; onChoose: (q: string) => void }) {
@@ -18,9 +19,7 @@ export function Views({ q, onChoose }: { q: string; onChoose: (q: string) => voi
     if (name) setPrefs({ views: [...views.filter((view) => view.name !== name), { name, q }] })
   }
   const look = (on: boolean) =>
-    `min-h-7 rounded-full border px-2.5 py-0.5 text-xs ${
-      on ? 'border-accent bg-accent-soft font-semibold text-accent' : 'border-line bg-panel hover:bg-sunk'
-    }`
+    `h-6 rounded px-2 text-sm transition-colors ${on ? 'bg-accent-soft font-medium text-accent' : 'text-soft hover:bg-sunk hover:text-text'}`
   return (
     <div role="group" aria-label={t('Views')} className="mb-2 flex flex-wrap items-center gap-1.5">
       {given.map((view) => (
@@ -31,7 +30,7 @@ export function Views({ q, onChoose }: { q: string; onChoose: (q: string) => voi
       {views.map((view) => (
         <span key={view.name} className="inline-flex items-center">
           <button type="button" aria-pressed={view.q === q} onClick={() => onChoose(view.q)} className={look(view.q === q)}>
-            ★ {view.name}
+            {view.name}
           </button>
           <button
             type="button"
@@ -39,13 +38,13 @@ export function Views({ q, onChoose }: { q: string; onChoose: (q: string) => voi
             className="px-1 text-xs text-soft"
             onClick={() => setPrefs({ views: views.filter((one) => one !== view) })}
           >
-            ✕
+            <Icon name="close" size={12} />
           </button>
         </span>
       ))}
       {!known && (
-        <Button look="quiet" onClick={save}>
-          + {t('Save view')}
+        <Button look="quiet" icon="add" onClick={save}>
+          {t('Save view')}
         </Button>
       )}
     </div>

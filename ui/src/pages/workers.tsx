@@ -99,7 +99,7 @@ function Filters({ all, wanted }: { all: readonly Worker[]; wanted: Wanted }) {
         className={`${FIELD} w-56`}
       />
       {select('state', t('Status'), STATES, (one) => stateWord(t, one))}
-      {select('way', t('Way'), ways)}
+      {select('way', t('Transport'), ways)}
       {packages.length > 0 && select('package', t('Package'), packages)}
     </div>
   )
@@ -119,9 +119,9 @@ function Table({ items, shown, slim, onChoose }: TableProps) {
     [t('Worker'), ''],
     [t('Status'), wide],
     [t('Health'), ''],
-    [t('Way'), wide],
+    [t('Transport'), wide],
     ...(slim ? [] : [[t('Offers'), wide] as [string, string]]),
-    [t('Last heard of'), wide],
+    [t('Last seen'), wide],
   ]
   return (
     <Panel>
@@ -152,7 +152,7 @@ function Row({ worker, shown, slim, onChoose }: { worker: Worker; shown: boolean
   return (
     <tr data-worker={worker.id} data-state={worker.state} className={`border-t border-line align-top ${shown ? 'bg-accent-soft' : ''}`}>
       <td className="px-3 py-2 font-medium whitespace-nowrap">
-        <button type="button" aria-expanded={shown} onClick={() => onChoose(worker.id)} className="text-accent underline">
+        <button type="button" aria-expanded={shown} onClick={() => onChoose(worker.id)} className="text-accent hover:underline">
           {worker.id}
         </button>
         {worker.hostname && <span className="block text-xs font-normal text-soft">{worker.hostname}</span>}

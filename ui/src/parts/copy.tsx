@@ -1,9 +1,11 @@
+/** Copying: a text, or the same thing as this page from a terminal. */
 import { useState } from 'react'
 
 import { useT } from '@/i18n'
 
 import { Button } from './basics'
-import { useMenu } from './menu'
+import { Menu, MenuItem } from './menu'
+import { toast } from './feedback'
 
 export function CopyButton({ text, label }: { text: string; label?: string }) {
   const t = useT()
@@ -14,24 +16,28 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
       setTimeout(() => setDone(false), 1500)
     })
   }
-  return <Button onClick={copy}>{done ? t('Copied') : (label ?? t('Copy'))}</Button>
+  return (
+    <Button icon={done ? 'check' : 'copy'} onClick={copy}>
+      {done ? t('Copied') : (label ?? t('Copy'))}
+    </Button>
+  )
 }
 
-/** The same thing from a terminal. */
 export function CopyAs({ cli, path }: { cli: string; path: string }) {
   const t = useT()
-  const menu = useMenu()
   const curl = `curl -H "Authorization: Bearer $WINDLASS_TOKEN" '${new URL(`api/v1/${path}`, document.baseURI)}'`
+  const copy = (text: string) => () => void navigator.clipboard.writeText(text).then(() => toast(t('Copied')))
   return (
-    <details ref={menu} className="relative">
-      <summary className="inline-flex min-h-8 list-none items-center rounded border border-line bg-panel px-2.5 py-1 text-sm font-medium hover:bg-sunk">
-        {t('Copy as')} ▾
-      </summary>
-      <div className="absolute right-0 z-20 mt-1 flex w-40 flex-col gap-1 rounded border border-line bg-panel p-2 shadow-lg">
-        <CopyButton text={cli} label="CLI" />
-        <CopyButton text={curl} label="curl" />
-        <CopyButton text={location.href} label={t('Link')} />
-      </div>
-    </details>
+    <Menu label={t('Copy as')} button={<Button icon="copy">{t('Copy as')}</Button>}>
+      <MenuItem icon="logs" onSelect={copy(cli)}>
+        CLI
+      </MenuItem>
+      <MenuItem icon="logs" onSelect={copy(curl)}>
+        curl
+      </MenuItem>
+      <MenuItem icon="open" onSelect={copy(location.href)}>
+        {t('Link')}
+      </MenuItem>
+    </Menu>
   )
 }

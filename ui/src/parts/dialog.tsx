@@ -1,42 +1,51 @@
-/** A dialog on the browser's own element: focus, Escape and the rest behave as people expect. */
-import { type ReactNode, useEffect, useRef } from 'react'
+/** Dialogs: focus goes in and comes back, Escape and a click beside them close them. */
+import { Dialog as Radix } from 'radix-ui'
+import { type ReactNode, useRef } from 'react'
 
 import { useT } from '@/i18n'
 
-import { Button } from './basics'
+import { Button, IconButton } from './basics'
+
+/** What lies under a dialog. Our own: Radix's locks scrolling by a style element, which our policy forbids. */
+export const SCRIM = 'fixed inset-0 z-40 bg-[var(--scrim)]'
 
 interface DialogProps {
   title: string
   onClose: () => void
   children: ReactNode
   wide?: boolean
+  /** Where the focus goes at first; otherwise to the first thing that takes it. */
+  focus?: () => HTMLElement | null
 }
 
-export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
+export function Dialog({ title, onClose, children, wide = false, focus }: DialogProps) {
   const t = useT()
-  const ref = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
-    const dialog = ref.current
-    if (dialog && !dialog.open) dialog.showModal()
-  }, [])
   return (
-    <dialog
-      ref={ref}
-      aria-label={title}
-      onClose={onClose}
-      onClick={(event) => event.target === ref.current && onClose()}
-      className={`w-[calc(100vw-2rem)] rounded-lg border border-line bg-panel p-0 shadow-2xl ${
-        wide ? 'max-w-3xl' : 'max-w-lg'
-      }`}
-    >
-      <div className="flex items-center justify-between border-b border-line px-4 py-2.5">
-        <h2 className="font-semibold">{title}</h2>
-        <Button look="quiet" aria-label={t('Close')} onClick={onClose}>
-          ✕
-        </Button>
-      </div>
-      <div className="p-4">{children}</div>
-    </dialog>
+    <Radix.Root open onOpenChange={(open) => !open && onClose()}>
+      <Radix.Portal>
+        <div className={SCRIM} />
+        <Radix.Content
+          aria-describedby={undefined}
+          // One press closes one thing: the dialog, not also what lies behind it.
+          onEscapeKeyDown={(event) => event.stopPropagation()}
+          onOpenAutoFocus={(event) => {
+            const wanted = focus?.()
+            if (!wanted) return
+            event.preventDefault()
+            wanted.focus()
+          }}
+          className={`float fixed top-[12vh] left-1/2 z-50 flex max-h-[80vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col rounded-lg border border-line bg-raised shadow-float ${
+            wide ? 'max-w-3xl' : 'max-w-lg'
+          }`}
+        >
+          <div className="flex items-center justify-between gap-2 py-2.5 pr-2 pl-4">
+            <Radix.Title className="text-lg font-semibold">{title}</Radix.Title>
+            <IconButton icon="close" label={t('Close')} onClick={onClose} />
+          </div>
+          <div className="min-h-0 overflow-y-auto px-4 pb-4">{children}</div>
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
   )
 }
 
@@ -53,15 +62,15 @@ interface ConfirmProps {
 export function Confirm(props: ConfirmProps) {
   const t = useT()
   const action = useRef<HTMLButtonElement>(null)
-  useEffect(() => {
-    // Enter confirms what does no harm; what does is gone to on purpose.
-    if (!props.danger) action.current?.focus()
-  }, [props.danger])
+  const back = useRef<HTMLButtonElement>(null)
   return (
-    <Dialog title={props.title} onClose={props.onClose}>
+    // Enter confirms what does no harm; what does is gone to on purpose.
+    <Dialog title={props.title} onClose={props.onClose} focus={() => (props.danger ? back : action).current}>
       <div className="mb-4 text-sm">{props.children}</div>
       <div className="flex justify-end gap-2">
-        <Button onClick={props.onClose}>{t('Back')}</Button>
+        <Button ref={back} onClick={props.onClose}>
+          {t('Back')}
+        </Button>
         <Button ref={action} look={props.danger ? 'danger' : 'main'} disabled={props.busy} onClick={props.onConfirm}>
           {props.action}
         </Button>

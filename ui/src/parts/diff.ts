@@ -3,6 +3,8 @@
 export interface Line {
   kind: 'same' | 'added' | 'removed'
   text: string
+  /** How many lines without a change it stands for. */
+  hidden?: number
 }
 
 /** The lines near a change; longer stretches without one become a single line that counts them. */
@@ -15,7 +17,7 @@ export function folded(lines: readonly Line[], around = 3): Line[] {
   const shown: Line[] = []
   let hidden = 0
   const flush = () => {
-    if (hidden) shown.push({ kind: 'same', text: `⋯ ${hidden}` })
+    if (hidden) shown.push({ kind: 'same', text: `⋯ ${hidden}`, hidden })
     hidden = 0
   }
   lines.forEach((line, at) => {

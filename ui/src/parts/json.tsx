@@ -18,8 +18,8 @@ export function Json({ value, name }: { value: unknown; name: string }) {
   const download = () => saveAs(new Blob([text], { type: 'application/json' }), `${name}.json`)
   const cut = text.length > SHOWN_MAX && !all
   return (
-    <div className="rounded border border-line bg-sunk">
-      <div className="flex items-center justify-between gap-2 border-b border-line px-2 py-1 text-xs text-soft">
+    <div className="overflow-clip rounded-lg bg-sunk">
+      <div className="flex items-center justify-between gap-2 py-1 pr-1 pl-3 text-xs text-soft">
         <span>
           {name} · {formatBytes(new Blob([text]).size)}
         </span>
@@ -28,7 +28,7 @@ export function Json({ value, name }: { value: unknown; name: string }) {
           <Button onClick={download}>{t('Download')}</Button>
         </span>
       </div>
-      <pre tabIndex={0} aria-label={name} className="max-h-56 overflow-auto p-2 md:max-h-96 font-mono text-xs leading-5">
+      <pre tabIndex={0} aria-label={name} className="max-h-56 overflow-auto px-3 pt-1 pb-3 md:max-h-96 font-mono text-xs leading-5">
         {cut ? `${text.slice(0, SHOWN_MAX)}\n…` : text}
       </pre>
       {cut && (
@@ -44,14 +44,14 @@ export function DiffView({ lines, label }: { lines: readonly Line[]; label: stri
   const t = useT()
   if (lines.every((line) => line.kind === 'same')) return <p className="p-2 text-sm text-soft">{t('No difference')}</p>
   return (
-    <pre tabIndex={0} aria-label={label} className="max-h-[32rem] overflow-auto rounded border border-line bg-sunk p-2 font-mono text-xs leading-5">
+    <pre tabIndex={0} aria-label={label} className="max-h-[32rem] overflow-auto rounded-lg bg-sunk p-3 font-mono text-xs leading-5">
       {folded(lines).map((line, at) => (
         <div
           key={at}
           className={line.kind === 'added' ? 'bg-ok-soft text-ok' : line.kind === 'removed' ? 'bg-bad-soft text-bad' : ''}
         >
           {line.kind === 'added' ? '+ ' : line.kind === 'removed' ? '− ' : '  '}
-          {line.text}
+          {line.hidden ? <span className="text-soft">{t('{n} unchanged lines', { n: line.hidden })}</span> : line.text}
         </div>
       ))}
     </pre>

@@ -1,62 +1,82 @@
 /** A state as icon, word and colour: never by colour alone. */
+import { memo } from 'react'
+
 import { stateWord, useT } from '@/i18n'
 
-interface Look {
-  icon: string
+import { Icon, type IconName } from './icons'
+
+export interface Look {
+  icon: IconName
+  /** The same as a character, where nothing can be drawn: titles of windows and large canvases. */
+  sign: string
   text: string
   soft: string
+  /** Names of the tokens, for what is drawn by hand. */
   color: string
+  fill: string
 }
 
-const OK: Look = { icon: '✓', text: 'text-ok', soft: 'bg-ok-soft', color: '--ok' }
-const BAD: Look = { icon: '✗', text: 'text-bad', soft: 'bg-bad-soft', color: '--bad' }
-const RUN: Look = { icon: '▶', text: 'text-run', soft: 'bg-run-soft', color: '--run' }
-const WAIT: Look = { icon: '‖', text: 'text-wait', soft: 'bg-wait-soft', color: '--wait' }
-const IDLE: Look = { icon: '○', text: 'text-idle', soft: 'bg-idle-soft', color: '--idle' }
+const OK: Look = { icon: 'succeeded', sign: '✓', text: 'text-ok', soft: 'bg-ok-soft', color: '--ok', fill: '--ok-soft' }
+const BAD: Look = { icon: 'failed', sign: '✗', text: 'text-bad', soft: 'bg-bad-soft', color: '--bad', fill: '--bad-soft' }
+const RUN: Look = { icon: 'running', sign: '▶', text: 'text-run', soft: 'bg-run-soft', color: '--run', fill: '--run-soft' }
+const WAIT: Look = { icon: 'waiting', sign: '‖', text: 'text-wait', soft: 'bg-wait-soft', color: '--wait', fill: '--wait-soft' }
+const VERIFY: Look = { icon: 'verifying', sign: '◎', text: 'text-verify', soft: 'bg-verify-soft', color: '--verify', fill: '--verify-soft' }
+const IDLE: Look = { icon: 'queued', sign: '…', text: 'text-idle', soft: 'bg-idle-soft', color: '--idle', fill: '--idle-soft' }
+const HALT: Look = { icon: 'cancelled', sign: '⊘', text: 'text-halt', soft: 'bg-halt-soft', color: '--halt', fill: '--halt-soft' }
 
 const LOOKS: Record<string, Look> = {
   succeeded: OK,
-  'succeeded with failures': { ...WAIT, icon: '⚠' },
-  online: { ...OK, icon: '●' },
+  'succeeded with failures': { ...WAIT, icon: 'warning', sign: '⚠' },
+  online: { ...OK, icon: 'online', sign: '●' },
   resolved: OK,
+  accepted: { ...OK, icon: 'accepted' },
   active: OK,
   installed: OK,
-  deprecated: { ...WAIT, icon: '⚠' },
-  yanked: { ...BAD, icon: '⊘' },
-  draining: { ...WAIT, icon: '‖' },
-  registered: { ...IDLE, icon: '◌' },
+  closed: OK,
+  deprecated: { ...WAIT, icon: 'warning', sign: '⚠' },
+  yanked: { ...BAD, icon: 'cancelled', sign: '⊘' },
+  draining: WAIT,
+  disabled: HALT,
+  registered: IDLE,
   installing: RUN,
   removing: RUN,
   failed: BAD,
-  timed_out: { ...BAD, icon: '◷' },
-  lost: { ...BAD, icon: '⚡' },
-  offline: { ...IDLE, icon: '○' },
+  rejected: BAD,
+  tripped: BAD,
+  timed_out: { ...BAD, icon: 'timedOut', sign: '◷' },
+  lost: { ...BAD, icon: 'lost', sign: '⚡' },
+  offline: { ...IDLE, icon: 'offline', sign: '○' },
   running: RUN,
   claimed: RUN,
-  verifying: { ...RUN, icon: '◎' },
+  verifying: VERIFY,
   waiting: WAIT,
   open: WAIT,
-  late: { ...WAIT, icon: '⚠' },
-  expired: { ...WAIT, icon: '◷' },
-  cancelling: { ...WAIT, icon: '⊘' },
-  queued: { ...IDLE, icon: '…' },
-  cancelled: { ...IDLE, icon: '⊘' },
-  skipped: { ...IDLE, icon: '↷' },
-  superseded: { ...IDLE, icon: '↻' },
+  late: { ...WAIT, icon: 'warning', sign: '⚠' },
+  expired: { ...WAIT, icon: 'timedOut', sign: '◷' },
+  cancelling: { ...WAIT, icon: 'cancelled', sign: '⊘' },
+  queued: IDLE,
+  cancelled: HALT,
+  skipped: { ...IDLE, icon: 'skipped', sign: '↷', soft: 'bg-idle-soft hatched' },
+  superseded: { ...IDLE, icon: 'superseded', sign: '↻', soft: 'border border-dashed border-edge' },
 }
 
 export function lookOf(state: string): Look {
   return LOOKS[state] ?? IDLE
 }
 
-export function Status({ state, plain = false }: { state: string; plain?: boolean }) {
+export function StatusIcon({ state, size = 16 }: { state: string; size?: number }) {
+  const look = lookOf(state)
+  return <Icon name={look.icon} size={size} className={`${look.text} ${look.icon === 'running' ? 'turning' : ''}`} />
+}
+
+export const Status = memo(function Status({ state, plain = false }: { state: string; plain?: boolean }) {
   const t = useT()
   const look = lookOf(state)
-  const frame = plain ? '' : `${look.soft} rounded px-1.5 py-0.5`
+  const frame = plain ? '' : `${look.soft} h-5 rounded px-1.5`
   return (
     <span className={`inline-flex items-center gap-1 whitespace-nowrap text-xs font-medium ${look.text} ${frame}`}>
-      <span aria-hidden="true">{look.icon}</span>
+      <StatusIcon state={state} size={plain ? 14 : 12} />
       {stateWord(t, state)}
     </span>
   )
-}
+})

@@ -35,28 +35,23 @@ export function RunActions({ run }: { run: Run }) {
   if (!mayAct) return copy
   return (
     <span className="flex flex-wrap gap-1.5">
-      {run.state === 'failed' && (
-        <Button look="main" disabled={!canAct} onClick={retry}>
-          ↻ {t('Retry')}
-        </Button>
-      )}
       {ended && (
-        <Button disabled={!canAct} onClick={() => void rerun()}>
+        <Button icon="rerun" disabled={!canAct} onClick={() => void rerun()}>
           {t('Rerun')}
         </Button>
       )}
       {!ended && (
         <>
           {workflow ? (
-            <Button disabled={!canAct} onClick={() => setAsk('rebind')}>
-              ⇄ {t('Move')}
+            <Button icon="move" disabled={!canAct} onClick={() => setAsk('rebind')}>
+              {t('Move')}
             </Button>
           ) : (
-            <Button disabled={!canAct} onClick={() => setAsk('signal')}>
+            <Button icon="signal" disabled={!canAct} onClick={() => setAsk('signal')}>
               {t('Signal')}
             </Button>
           )}
-          <Button look="danger" disabled={!canAct || run.state === 'cancelling'} onClick={() => setAsk('cancel')}>
+          <Button look="danger" icon="cancel" disabled={!canAct || run.state === 'cancelling'} onClick={() => setAsk('cancel')}>
             {t('Cancel')}
           </Button>
         </>

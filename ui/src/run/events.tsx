@@ -62,7 +62,7 @@ export function EventsView({ runId, seq, onSelect }: Props) {
                 <span className="w-28 shrink-0 truncate font-semibold sm:w-36" title={event.type}>{event.type}</span>
                 <span className="truncate">
                   {event.taskId && (
-                    <button type="button" className="text-accent underline" onClick={() => onSelect(event.taskId as string)}>
+                    <button type="button" className="text-accent hover:underline" onClick={() => onSelect(event.taskId as string)}>
                       {names.ofTask(event.taskId)}
                     </button>
                   )}{' '}

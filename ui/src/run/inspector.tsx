@@ -8,16 +8,17 @@ import type { Attempt, Checkpoint, Run, Task } from '@/api/types'
 import type { FlowGraph } from '@/graph/definition'
 import { stateWord, useT } from '@/i18n'
 import type { RunModel } from '@/live/model'
-import { Detail as CheckpointDetail } from '@/pages/inbox'
-import { Button, Choices, Skeleton } from '@/parts/basics'
+import { Decision } from '@/inbox/decision'
+import { Choices, IconButton, Skeleton } from '@/parts/basics'
 import { Span } from '@/parts/clock'
 import { Failed } from '@/parts/feedback'
 import { Json } from '@/parts/json'
 import { Status } from '@/parts/status'
 import { usePrefs } from '@/prefs'
+import { Claims, wasVerified } from '@/plan/claims'
 import { useKeys } from '@/shell/keys'
 
-import { Act } from './act'
+import { Activity } from './activity'
 import { Attempts } from './attempts'
 import { useNames } from './names'
 import { Ports } from './ports'
@@ -28,7 +29,7 @@ import { TaskLogs } from './task-logs'
 import { nameOf } from './tree'
 
 const route = getRouteApi('/runs/$id')
-const TABS = ['act', 'attempts', 'checkpoint', 'io', 'logs', 'raw'] as const
+const TABS = ['activity', 'attempts', 'claims', 'checkpoint', 'io', 'logs', 'raw'] as const
 type Tab = (typeof TABS)[number]
 const LOG_MS = 2000
 
@@ -55,7 +56,7 @@ export function Inspector({ run, model, graph, taskId, onSelect }: Props) {
         ref={aside}
         aria-label={t('Task')}
         style={{ '--inspector': `${clampWidth(inspector)}px` } as React.CSSProperties}
-        className="w-full shrink-0 overflow-y-auto rounded-lg border border-line bg-panel lg:h-[max(26rem,calc(100vh-15rem))] lg:w-[var(--inspector)]"
+        className="w-full shrink-0 overflow-y-auto rounded-lg border border-line bg-panel lg:h-[max(26rem,calc(100vh-16.5rem))] lg:w-[var(--inspector)]"
       >
         <Head run={run} model={model} taskId={taskId} onClose={() => onSelect(undefined)} />
         <Body run={run} model={model} graph={graph} taskId={taskId} />
@@ -74,9 +75,7 @@ function Head({ run, model, taskId, onClose }: { run: Run; model: RunModel; task
       <div className="flex items-center gap-2">
         <h2 className="mr-auto min-w-0 truncate font-semibold">{lite ? nameOf(lite, names) : names.ofTask(taskId)}</h2>
         {lite && <Status state={lite.state} />}
-        <Button look="quiet" aria-label={t('Close')} onClick={onClose}>
-          ✕
-        </Button>
+        <IconButton icon="close" label={t('Close')} onClick={onClose} />
       </div>
       {lite && (
         <p className="text-xs text-soft">
@@ -104,7 +103,7 @@ function Body({ run, model, graph, taskId }: Omit<Props, 'onSelect'>) {
   const lite = model.tasks.get(taskId)
   const task = useQuery(taskQuery(run.id, taskId))
   // A log grows while its task runs, and the stream does not tell of it.
-  const reading = ['logs', 'act', undefined].includes(search.tab) && lite?.state === 'running'
+  const reading = ['logs', 'activity', undefined].includes(search.tab) && lite?.state === 'running'
   const attempts = useQuery({ ...attemptsQuery(run.id, taskId), refetchInterval: reading ? LOG_MS : false })
   // Payloads are not in the stream: read them again when the task has moved.
   const mark = `${lite?.state} ${lite?.attempts} ${lite?.generation}`
@@ -115,16 +114,16 @@ function Body({ run, model, graph, taskId }: Omit<Props, 'onSelect'>) {
   const asks = task.data?.kind === 'approval'
   const asked = useQuery({ ...runCheckpointsQuery(run.id), enabled: asks })
   const points = asked.data?.items.filter((one) => one.taskId === taskId) ?? []
-  const tabs = TABS.filter((one) => one !== 'checkpoint' || asks)
-  const tab: Tab = tabs.find((one) => one === search.tab) ?? 'act'
+  // The server's order is that of ids, where #10 comes before #2.
+  const rows = useMemo(() => [...(attempts.data?.items ?? [])].sort((a, b) => a.number - b.number), [attempts.data])
+  const tabs = TABS.filter((one) => (one !== 'checkpoint' || asks) && (one !== 'claims' || wasVerified(rows)))
+  const tab: Tab = tabs.find((one) => one === search.tab) ?? 'activity'
   const go = (next: Tab) => void navigate({ search: (old) => ({ ...old, tab: next }), replace: true })
   useKeys(Object.fromEntries(tabs.map((one, at) => [String(at + 1), () => go(one)])))
   const names: Record<Tab, string> = {
-    ...{ act: t('Act'), attempts: t('Attempts'), checkpoint: t('Checkpoint'), io: t('Input / output') },
+    ...{ activity: t('Activity'), attempts: t('Attempts'), claims: t('Claims'), checkpoint: t('Checkpoint'), io: t('Input / output') },
     ...{ logs: t('Logs'), raw: '{ }' },
   }
-  // The server's order is that of ids, where #10 comes before #2.
-  const rows = useMemo(() => [...(attempts.data?.items ?? [])].sort((a, b) => a.number - b.number), [attempts.data])
   return (
     <>
       <div className="border-b border-line p-2">
@@ -150,19 +149,21 @@ interface TabProps {
 function TabBody({ tab, task, rows, points, graph }: TabProps) {
   const t = useT()
   switch (tab) {
-    case 'act':
+    case 'activity':
       return (
         <>
-          <Act task={task} attempts={rows} />
+          <Activity task={task} attempts={rows} />
           {points.filter((one) => one.state === 'open').map((one) => (
-            <CheckpointDetail key={one.id} item={one} onDone={() => undefined} />
+            <Decision key={one.id} item={one} onDone={() => undefined} />
           ))}
         </>
       )
     case 'attempts':
       return <Attempts task={task} attempts={rows} />
+    case 'claims':
+      return <Claims attempts={rows} />
     case 'checkpoint':
-      return points.map((one) => <CheckpointDetail key={one.id} item={one} onDone={() => undefined} />)
+      return points.map((one) => <Decision key={one.id} item={one} onDone={() => undefined} />)
     case 'io': {
       const node = graph.nodes.find((one) => one.path === task.node)?.source
       return (

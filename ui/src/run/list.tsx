@@ -10,6 +10,7 @@ import type { RunModel } from '@/live/model'
 import { FIELD } from '@/parts/basics'
 import { Span } from '@/parts/clock'
 import { Status } from '@/parts/status'
+import { Icon } from '@/parts/icons'
 import { useKeys } from '@/shell/keys'
 
 import { useNames } from './names'
@@ -36,7 +37,7 @@ export function ListView({ model, find, selected, onSelect }: Props) {
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
-    estimateSize: () => 34,
+    estimateSize: () => 32,
     overscan: 15,
   })
   const toggle = (id: string) => {
@@ -136,7 +137,7 @@ function Cells({ row, open, model, onToggle }: CellsProps) {
               onToggle()
             }}
           >
-            {open ? '▾' : '▸'}
+            <Icon name={open ? 'fold' : 'unfold'} size={14} />
           </button>
         ) : (
           <span className="w-6 shrink-0" />

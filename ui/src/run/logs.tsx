@@ -40,7 +40,7 @@ export function LogsView({ runId, seq, running, onSelect }: Props) {
   if (!logs.data) return <Skeleton rows={6} />
   const written = logs.data.items.filter((attempt) => attempt.log).sort((a, b) => a.claimedAt - b.claimedAt || a.number - b.number)
   const shown = written.filter((attempt) => attempt.log?.toLowerCase().includes(find.toLowerCase()))
-  if (written.length === 0) return <Empty title={t('No attempt has written a log.')} command={`windlass run logs ${runId}`} />
+  if (written.length === 0) return <Empty icon="logs" title={t('No attempt has written a log.')} command={`windlass run logs ${runId}`} />
   return (
     <>
       <div className="flex gap-2 border-b border-line p-2">
@@ -59,7 +59,7 @@ export function LogsView({ runId, seq, running, onSelect }: Props) {
         {shown.map((attempt) => (
           <section key={attempt.id} className="mb-3">
             <h2 className="flex flex-wrap items-center gap-2 text-xs">
-              <button type="button" className="font-semibold text-accent underline" onClick={() => onSelect(attempt.taskId)}>
+              <button type="button" className="font-semibold text-accent hover:underline" onClick={() => onSelect(attempt.taskId)}>
                 {names.ofTask(attempt.taskId)} #{attempt.number}
               </button>
               <Status state={attempt.state} /> <span className="text-soft">{attempt.workerId}</span> <Time at={attempt.claimedAt} />

@@ -35,8 +35,10 @@ interface Scene {
 
 const LABEL = 150
 const AXIS = 26
-const ROW = 16
-const PAD = 6
+/** A bar of 18 px and the gap to the next row. */
+const BAR = 18
+const ROW = 22
+const PAD = 10
 const BAR_MIN = 3
 
 export function placeLanes(lanes: readonly Lane[]): PlacedLane[] {
@@ -65,7 +67,7 @@ export function paint(canvas: HTMLCanvasElement, scene: Scene): Hit[] {
   }
   pen.setTransform(ratio, 0, 0, ratio, 0, 0)
   pen.clearRect(0, 0, width, height)
-  pen.font = '11px ui-sans-serif, system-ui, sans-serif'
+  pen.font = `11px ${css.fontFamily}`
   const { map, shown } = scene
   const scale = (width - LABEL - 8) / Math.max(1, shown.to - shown.from)
   const px = (time: number) => LABEL + (map.toX(time) - shown.from) * scale
@@ -95,24 +97,27 @@ function paintLanes(pen: Pen, scene: Scene, width: number, height: number, px: (
     pen.lineTo(width, bottom - 0.5)
     pen.stroke()
     lane.rows.forEach((row, at) => {
-      const y = top + PAD / 2 + at * ROW
+      const y = top + PAD / 2 + at * ROW + (ROW - BAR) / 2
       let free = 0
-      for (const span of row ?? []) {
+      const spans = row ?? []
+      spans.forEach((span, index) => {
         const x0 = Math.max(LABEL, px(span.from))
         const x1 = Math.min(width, px(span.to))
-        if (x1 < LABEL || x0 > width || x1 < x0) continue
+        if (x1 < LABEL || x0 > width || x1 < x0) return
         const w = Math.max(BAR_MIN, x1 - x0)
         // What would be hidden under the bar before it is not drawn.
-        if (x0 + w <= free) continue
+        if (x0 + w <= free) return
         free = x0 + w
-        paintBar(pen, span, x0, y, w, span.task === scene.selected, color)
-        hits.push({ span, x: x0, y, w, h: ROW - 2 })
-      }
+        const next = spans[index + 1]
+        const room = (next ? Math.min(width, px(next.from)) : width) - (x0 + w)
+        paintBar(pen, { span, x: x0, y, w, room, selected: span.task === scene.selected }, color)
+        hits.push({ span, x: x0, y, w, h: BAR })
+      })
     })
     pen.fillStyle = color('--panel')
     pen.fillRect(0, top, LABEL - 4, bottom - top - 1)
     pen.fillStyle = color('--text')
-    pen.fillText(fitText(pen, lane.name, LABEL - 16), 8, top + PAD / 2 + 11)
+    pen.fillText(fitText(pen, lane.name, LABEL - 20), 12, top + PAD / 2 + ROW / 2 + 4)
   }
   return hits
 }
@@ -124,36 +129,80 @@ function fitText(pen: Pen, text: string, width: number): string {
   return `…${cut}`
 }
 
-function paintBar(pen: Pen, span: TimeSpan, x: number, y: number, w: number, selected: boolean, color: Color): void {
-  const h = ROW - 3
+interface Bar {
+  span: TimeSpan
+  x: number
+  y: number
+  w: number
+  /** What is free to the right of it. */
+  room: number
+  selected: boolean
+}
+
+/**
+ * Told apart by shape as well as by colour: work is a soft bar with a solid left edge, a queue a
+ * hairline, a pause before a retry dotted, a wait for somebody a hollow bar.
+ */
+function paintBar(pen: Pen, { span, x, y, w, room, selected }: Bar, color: Color): void {
   const look = lookOf(span.kind === 'run' ? span.state : span.kind === 'queue' ? 'queued' : 'waiting')
-  const fill = color(look.color)
-  if (span.kind === 'run') {
-    pen.fillStyle = fill
-    pen.fillRect(x, y, w, h)
+  const ink = color(look.color)
+  const middle = Math.round(y + BAR / 2) + 0.5
+  const pause = span.kind === 'wait' && span.attempt > 0
+  pen.strokeStyle = ink
+  pen.lineWidth = 1
+  if (span.kind === 'queue' || pause) {
+    pen.setLineDash(pause ? [1, 3] : [])
+    pen.beginPath()
+    pen.moveTo(x, middle)
+    pen.lineTo(x + w, middle)
+    if (!pause) {
+      pen.moveTo(x + 0.5, middle - 3)
+      pen.lineTo(x + 0.5, middle + 3)
+    }
+    pen.stroke()
+    pen.setLineDash([])
   } else {
-    // Told apart by pattern as well as by colour: queues are striped, waits are hollow.
-    pen.strokeStyle = fill
-    pen.lineWidth = 1
-    pen.strokeRect(x + 0.5, y + 2.5, Math.max(1, w - 1), h - 5)
-    if (span.kind === 'queue') {
+    pen.fillStyle = color(look.fill)
+    pen.beginPath()
+    pen.roundRect(x, y, w, BAR, 3)
+    pen.fill()
+    pen.save()
+    pen.clip()
+    pen.fillStyle = ink
+    pen.fillRect(x, y, 3, BAR)
+    pen.restore()
+    if (span.kind === 'wait') {
       pen.beginPath()
-      for (let at = x + 3; at < x + w; at += 5) {
-        pen.moveTo(at, y + 3)
-        pen.lineTo(at, y + h - 3)
-      }
+      pen.roundRect(x + 0.5, y + 0.5, Math.max(1, w - 1), BAR - 1, 3)
       pen.stroke()
     }
   }
-  if (w > 14 && span.kind !== 'queue') {
-    pen.fillStyle = span.kind === 'run' ? color('--panel') : fill
-    pen.fillText(span.kind === 'run' ? look.icon : '‖', x + 3, y + 10)
-  }
+  paintLabel(pen, { span, x, y, w, room, selected }, ink, color('--panel'))
   if (selected) {
-    pen.strokeStyle = color('--text')
+    pen.strokeStyle = color('--accent')
     pen.lineWidth = 2
-    pen.strokeRect(x - 1, y - 1, w + 2, h + 2)
+    pen.beginPath()
+    pen.roundRect(x - 2, y - 2, w + 4, BAR + 4, 5)
+    pen.stroke()
   }
+}
+
+/** How long it took, in the bar, else beside it where there is room. */
+function paintLabel(pen: Pen, { span, x, y, w, room }: Bar, ink: string, ground: string): void {
+  if (span.kind === 'queue') return
+  const sign = span.kind === 'run' ? `${lookOf(span.state).sign} ` : ''
+  const text = `${sign}${formatSpan(span.to - span.from)}`
+  const size = pen.measureText(text).width
+  pen.fillStyle = ink
+  if (span.kind === 'wait' && span.attempt > 0) {
+    if (size + 12 > w) return
+    // A gap in the dots, so that the length can be read.
+    pen.fillStyle = ground
+    pen.fillRect(x + (w - size) / 2 - 4, y, size + 8, BAR)
+    pen.fillStyle = ink
+    pen.fillText(text, x + (w - size) / 2, y + 13)
+  } else if (size + 12 <= w) pen.fillText(text, x + 7, y + 13)
+  else if (size + 8 <= room) pen.fillText(text, x + w + 5, y + 13)
 }
 
 function paintCuts(pen: Pen, scene: Scene, width: number, height: number, scale: number, color: Color): void {
@@ -176,7 +225,7 @@ function paintCuts(pen: Pen, scene: Scene, width: number, height: number, scale:
     pen.translate(x + w / 2 + 4, AXIS + 8)
     pen.rotate(Math.PI / 2)
     pen.fillStyle = color('--soft')
-    pen.fillText(`‖ ${formatSpan(cut.to - cut.from)} ‖`, 0, 0)
+    pen.fillText(formatSpan(cut.to - cut.from), 0, 0)
     pen.restore()
   }
 }

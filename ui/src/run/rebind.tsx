@@ -33,8 +33,8 @@ export function RebindDialog({ run, onClose }: { run: Run; onClose: () => void }
       </Field>
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>{t('Back')}</Button>
-        <Button look="main" onClick={() => void move()}>
-          ⇄ {t('Move')}
+        <Button icon="move" look="main" onClick={() => void move()}>
+          {t('Move')}
         </Button>
       </div>
     </Dialog>

@@ -50,8 +50,8 @@ export function TaskActions({ run, taskId, state }: TaskActionsProps) {
   return (
     <div className="mt-2 flex flex-wrap gap-1.5">
       {state === 'failed' && (
-        <Button look="main" disabled={!canAct} onClick={() => void act(retryRun(run.id, taskId), t('Retry started'), 'run', 'why')}>
-          ↻ {t('Retry task')}
+        <Button icon="retry" look="main" disabled={!canAct} onClick={() => void act(retryRun(run.id, taskId), t('Retry started'), 'run', 'why')}>
+          {t('Retry task')}
         </Button>
       )}
       <Button disabled={!canAct} onClick={preview}>

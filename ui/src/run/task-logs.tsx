@@ -16,7 +16,7 @@ export function TaskLogs({ attempts, runId }: { attempts: readonly Attempt[]; ru
   const t = useT()
   const [find, setFind] = useState('')
   const written = attempts.filter((one) => one.log)
-  if (written.length === 0) return <Empty title={t('No attempt has written a log.')} command={`windlass run logs ${runId}`} />
+  if (written.length === 0) return <Empty icon="logs" title={t('No attempt has written a log.')} command={`windlass run logs ${runId}`} />
   const found = written.map((one) => ({ one, lines: linesWith(one.log ?? '', find).length }))
   const total = found.reduce((sum, { lines }) => sum + lines, 0)
   const keep = () => saveAs(new Blob(written.map((one) => `#${one.number}\n${one.log}\n`), { type: 'text/plain' }), 'task.log')

@@ -58,7 +58,7 @@ export function Timeline({ graph, model, run, selected, onSelect }: Props) {
   const hits = useRef<Hit[]>([])
   const brush = useRef<{ from: number; to: number } | null>(null)
   const [turn, redraw] = useState(0)
-  const height = (lanes.at(-1)?.bottom ?? 0) + 8
+  const height = (lanes.at(-1)?.bottom ?? 0) + 12
   useKeys({ c: () => setCompress(!compress), f: () => setRange(null) })
   useEffect(() => {
     const frame = requestAnimationFrame(() => {
@@ -114,16 +114,18 @@ export function Timeline({ graph, model, run, selected, onSelect }: Props) {
             </option>
           ))}
         </select>
-        <Button aria-pressed={compress} onClick={() => setCompress(!compress)}>
-          ‖ {compress ? t('Gaps cut: {n}', { n: map.cuts.length }) : t('Gaps shown')}
+        <Button icon="clock" aria-pressed={compress} onClick={() => setCompress(!compress)}>
+          {compress ? t('Gaps cut: {n}', { n: map.cuts.length }) : t('Gaps shown')}
         </Button>
         {range && <Button onClick={() => setRange(null)}>{t('Whole run')}</Button>}
-        <span className="ml-auto text-xs text-soft">
-          <span className="text-idle">▒ {t('queued')}</span> · <span className="text-run">▬ {t('running')}</span> ·{' '}
-          <span className="text-wait">‖ {t('waiting')}</span>
+        <span className="ml-auto flex flex-wrap items-center gap-3 text-xs text-soft">
+          <Key look="h-px w-4 bg-idle" text={t('queued')} />
+          <Key look="h-3 w-4 rounded-sm border-l-[3px] border-run bg-run-soft" text={t('running')} />
+          <Key look="h-3 w-4 rounded-sm border border-wait bg-wait-soft" text={t('waiting')} />
+          <Key look="w-4 border-t border-dotted border-wait" text={t('before a retry')} />
         </span>
       </div>
-      <div ref={box} className="relative min-h-0 flex-1 overflow-y-auto" onScroll={() => redraw((n) => n + 1)}>
+      <div ref={box} style={{ height }} className="relative min-h-40 shrink overflow-y-auto" onScroll={() => redraw((n) => n + 1)}>
         <canvas
           ref={canvas}
           role="img"
@@ -164,7 +166,7 @@ export function Timeline({ graph, model, run, selected, onSelect }: Props) {
         <div style={{ height: Math.max(0, height - (box.current?.clientHeight ?? 0)) }} />
         {hover && (
           <div
-            className="pointer-events-none absolute z-10 rounded border border-line bg-panel px-2 py-1 text-xs shadow-lg"
+            className="pointer-events-none absolute z-10 rounded border border-line bg-raised px-2 py-1 text-xs shadow-float"
             style={{ left: Math.min(hover.x + 12, width() - 60), top: hover.y + 14 + (box.current?.scrollTop ?? 0) }}
           >
             <b>{names.of(hover.span.node)}</b> {hover.span.attempt > 0 && `#${hover.span.attempt} `}
@@ -176,5 +178,14 @@ export function Timeline({ graph, model, run, selected, onSelect }: Props) {
         )}
       </div>
     </>
+  )
+}
+
+function Key({ look, text }: { look: string; text: string }) {
+  return (
+    <span className="inline-flex items-center gap-1.5">
+      <span aria-hidden="true" className={look} />
+      {text}
+    </span>
   )
 }

@@ -9,17 +9,17 @@ export function LiveChip() {
   const link = useLink()
   const { zone } = usePrefs()
   const clock = (at: number) => formatTime(at, zone === 'relative' ? 'local' : zone, locale(), Date.now())
-  const [icon, text, look] =
+  const [text, look] =
     link.state === 'live'
-      ? ['●', t('live'), 'bg-ok-soft text-ok']
+      ? [t('live'), 'text-ok']
       : link.state === 'stale'
-        ? ['○', t('stale since {time}', { time: clock(link.since) }), 'bg-bad-soft text-bad']
+        ? [t('stale since {time}', { time: clock(link.since) }), 'bg-bad-soft text-bad']
         : link.state === 'reconnecting'
-          ? ['◌', t('reconnecting'), 'bg-wait-soft text-wait']
-          : ['◌', t('connecting'), 'bg-idle-soft text-idle']
+          ? [t('reconnecting'), 'bg-wait-soft text-wait']
+          : [t('connecting'), 'text-idle']
   return (
-    <span role="status" data-link={link.state} className={`rounded-full px-2 py-0.5 text-xs font-semibold ${look}`}>
-      <span aria-hidden="true">{icon} </span>
+    <span role="status" data-link={link.state} className={`inline-flex h-6 items-center gap-1.5 rounded px-1.5 text-xs font-medium whitespace-nowrap ${look}`}>
+      <span aria-hidden="true" className={`size-1.5 rounded-full ${link.state === 'live' ? 'bg-current' : 'border border-current'}`} />
       {text}
     </span>
   )

@@ -34,7 +34,7 @@ function onKey(event: KeyboardEvent): void {
     }
     return
   }
-  if (!getPrefs().keys || typing(event.target) || document.querySelector('dialog[open]')) return
+  if (!getPrefs().keys || typing(event.target) || document.querySelector('[role=dialog], [role=menu]')) return
   const fresh = event.timeStamp - prefixAt < 1200 ? prefix : ''
   const found = (fresh && find(`${fresh} ${event.key}`)) || find(event.key)
   prefix = event.key === 'g' ? 'g' : ''

@@ -58,6 +58,11 @@ export function formatSpan(ms: number): string {
   return `${Math.floor(s / 86_400)}d ${Math.floor((s % 86_400) / 3600)}h`
 }
 
+/** Whole seconds in at most two units: 4s, 1m 05s, 1h 16m. */
+export function formatSeconds(s: number): string {
+  return s < 60 ? `${s}s` : formatSpan(s * 1000)
+}
+
 /** The text of a tick on a time axis. */
 export function formatTick(at: number, stepMs: number, zone: Zone, locale: string): string {
   return new Intl.DateTimeFormat(locale, {

@@ -7,7 +7,7 @@ import { type Command, tellWorker, useAct } from '@/api/actions'
 import { packagesQuery } from '@/api/queries'
 import type { Worker } from '@/api/types'
 import { useT } from '@/i18n'
-import { Button, FIELD } from '@/parts/basics'
+import { Button, FIELD, IconButton } from '@/parts/basics'
 import { Ago, Time } from '@/parts/clock'
 import { Confirm } from '@/parts/dialog'
 import { formatBytes } from '@/parts/size'
@@ -29,14 +29,12 @@ export function WorkerDetail({ worker, onClose }: { worker: Worker; onClose: () 
       <header className="flex flex-wrap items-center gap-2 border-b border-line p-3">
         <h2 className="mr-auto min-w-0 truncate font-semibold">{worker.id}</h2>
         <Status state={worker.state} />
-        <Button look="quiet" aria-label={t('Close')} onClick={onClose}>
-          ✕
-        </Button>
+        <IconButton icon="close" label={t('Close')} onClick={onClose} />
       </header>
       {worker.transport === 'link' && <Orders worker={worker} />}
       <Facts worker={worker} />
       {worker.transport === 'link' && <Packages worker={worker} />}
-      <InHand worker={worker} />
+      <Holding worker={worker} />
     </aside>
   )
 }
@@ -55,16 +53,16 @@ function Orders({ worker }: { worker: Worker }) {
   return (
     <div className="flex flex-wrap gap-1.5 border-b border-line p-3">
       {worker.state === 'draining' ? (
-        <Button look="main" disabled={!canAct} onClick={() => tell({ type: 'undrain' })}>
-          ▶ {t('Take work again')}
+        <Button icon="start_run" look="main" disabled={!canAct} onClick={() => tell({ type: 'undrain' })}>
+          {t('Take work again')}
         </Button>
       ) : (
-        <Button disabled={!canAct} onClick={() => setAsk('drain')}>
-          ‖ {t('Drain')}
+        <Button icon="waiting" disabled={!canAct} onClick={() => setAsk('drain')}>
+          {t('Drain')}
         </Button>
       )}
-      <Button disabled={!canAct} onClick={() => setAsk('rebind')}>
-        ⇄ {t('Move its runs')}
+      <Button icon="move" disabled={!canAct} onClick={() => setAsk('rebind')}>
+        {t('Move its runs')}
       </Button>
       {ask === 'drain' && (
         <Confirm title={`${t('Drain')}: ${worker.id}`} action={t('Drain')} onClose={() => setAsk(null)} onConfirm={() => tell({ type: 'drain' })}>
@@ -84,9 +82,9 @@ function Facts({ worker }: { worker: Worker }) {
   const t = useT()
   const health = healthOf(worker)
   const facts: [string, React.ReactNode][] = [
-    [t('Last heard of'), <Ago key="seen" at={worker.seenAt} />],
+    [t('Last seen'), <Ago key="seen" at={worker.seenAt} />],
     [t('Since'), <Time key="since" at={worker.registeredAt} />],
-    [t('Way'), worker.transport],
+    [t('Transport'), worker.transport],
     [t('Holds'), `${worker.held}${worker.capacity > 0 ? ` / ${worker.capacity}` : ''}`],
   ]
   if (worker.hostname) facts.push([t('Machine'), `${worker.hostname}${worker.tenant ? ` · ${worker.tenant}` : ''}`])
@@ -135,7 +133,7 @@ function Packages({ worker }: { worker: Worker }) {
       <ul className="mb-2">
         {own.map((one) => (
           <li key={`${one.name}@${one.version}`} data-has={`${one.name}@${one.version}`} className="flex flex-wrap items-center gap-2 py-1 text-sm">
-            <Link to="/packages/$name" params={{ name: one.name }} search={{ version: one.version }} className="font-mono text-accent underline">
+            <Link to="/packages/$name" params={{ name: one.name }} search={{ version: one.version }} className="font-mono text-accent hover:underline">
               {one.name}@{one.version}
             </Link>
             <span className="mr-auto">
@@ -183,14 +181,14 @@ function InstallForm({ disabled, onInstall }: { disabled: boolean; onInstall: (n
 }
 
 /** What it works on now; a task's id begins with its run's. */
-function InHand({ worker }: { worker: Worker }) {
+function Holding({ worker }: { worker: Worker }) {
   const t = useT()
   const { held } = healthOf(worker)
   if (worker.transport !== 'link') return null
   return (
     <section className="p-3">
       <h3 className="mb-2 text-sm font-semibold">
-        {t('In hand')} ({held.length})
+        {t('Holding')} ({held.length})
       </h3>
       {held.length === 0 && <p className="text-sm text-soft">{t('Nothing at its last heartbeat.')}</p>}
       <ul className="max-h-60 overflow-auto text-xs" tabIndex={held.length ? 0 : undefined}>
@@ -200,7 +198,7 @@ function InHand({ worker }: { worker: Worker }) {
           return (
             <li key={id} className="truncate py-0.5 font-mono" title={id}>
               {run && run !== id ? (
-                <Link to="/runs/$id" params={{ id: run }} search={{ task }} className="text-accent underline">
+                <Link to="/runs/$id" params={{ id: run }} search={{ task }} className="text-accent hover:underline">
                   {id.slice(0, 8)}…{id.slice(run.length)}
                 </Link>
               ) : (

@@ -13,7 +13,7 @@ export function Gauges({ worker }: { worker: Worker }) {
   if (worker.state === 'offline') return null
   return (
     <ul className="grid grid-cols-[auto_minmax(3rem,1fr)_auto] items-center gap-x-2 text-xs">
-      {healthy === false && <li className="col-span-3 font-semibold text-bad">✗ {t('says it is not healthy')}</li>}
+      {healthy === false && <li className="col-span-3 font-semibold text-bad">{t('says it is not healthy')}</li>}
       {gauges.map((gauge) => (
         <li key={gauge.name} className="contents">
           <span className="text-soft">{t(NAMES[gauge.name])}</span>

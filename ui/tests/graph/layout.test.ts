@@ -86,3 +86,14 @@ test('ten thousand nodes take less than two seconds', () => {
   layout(boxes, wires)
   expect(performance.now() - began).toBeLessThan(2000)
 })
+
+test('a ribbon is turned to go down the page where it would not fit', () => {
+  const ids = Array.from({ length: 12 }, (_, at) => `n${at}`)
+  const boxes = ids.map((id) => box(id))
+  const wires = ids.slice(1).map((to, at) => ({ from: ids[at]!, to }))
+  const found = layout(boxes, wires, 1000)
+  expect(found.down).toBe(true)
+  expect(found.height).toBeGreaterThan(found.width)
+  expect(layout(boxes, wires).down).toBe(false)
+  expect(layout(boxes.slice(0, 3), wires.slice(0, 2), 1000).down).toBe(false)
+})

@@ -7,6 +7,7 @@ const place = (id: string, x: number, y: number, parent = '') => ({ id, parent, 
 const LAYOUT = {
   placed: [place('b', 200, 0), place('c', 200, 100), place('a', 0, 50), { ...place('box', 400, 0), width: 300, height: 200 }, place('in', 20, 30, 'box')],
   bends: {},
+  down: false,
   width: 700,
   height: 200,
 }

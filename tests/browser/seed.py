@@ -1,0 +1,116 @@
+"""Something to see on every page of the UI: for tests of all of them, and for their pictures."""
+
+from typing import Any
+
+from tests.browser import flows, workflows
+from tests.browser.conftest import Fleet, Site
+from tests.hand import HandWorker
+from windlass.testing.processes import wait_until
+
+SETTINGS = ("general", "tokens", "users", "tenants", "audit")
+
+
+def seed(site: Site, fleet: Fleet) -> dict[str, str]:
+    """Fill a server; the pages by name."""
+    found = {"overview": "/", "runs": "/runs", "inbox": "/inbox", "flows": "/flows"}
+    found |= workflow_pages(site, fleet)
+    found |= run_pages(site)
+    found |= plan_pages(site)
+    found |= limit_pages(site)
+    found |= {"workers": "/workers", "worker": "/workers?id=link-a"}
+    found |= {"packages": "/packages", "package": "/packages/text_tools?version=1.0.0"}
+    found |= {f"settings-{tab}": f"/settings?tab={tab}" for tab in SETTINGS}
+    return found | {"not-found": "/nowhere"}
+
+
+def workflow_pages(site: Site, fleet: Fleet) -> dict[str, str]:
+    fleet.publish(fleet.old)
+    fleet.publish(fleet.new)
+    article = workflows.article("Article pipeline")
+    wired = fleet.start(article)
+    site.wait(wired, "succeeded")
+    publish = f"{wired}~{workflows.uuid('Article pipeline publish')}.0"
+    return {
+        "workflow-run-graph": f"/runs/{wired}?view=dag",
+        "workflow-task": f"/runs/{wired}?view=list&task={publish}&tab=io",
+        "workflow-graph": f"/flows/{article['id']}",
+    }
+
+
+def run_pages(site: Site) -> dict[str, str]:
+    site.push("review-pages", flows.review())
+    changed = flows.review()
+    changed["nodes"]["discard"]["params"]["delay_ms"] = 50
+    site.push("review-pages", changed)
+    site.push("ingest", flows.failing())
+    site.push("render", flows.queued("gpu-render"))
+    site.push("approve-release", flows.wait_for("release"))
+    waiting = site.start("review-pages", {"pages": list(range(12))})
+    big = site.start("review-pages", {"pages": list(range(128))})
+    failed = site.start("ingest", {"x": 2, "word": "abc"})
+    for n in range(10):
+        site.start("ingest", {"x": n, "word": "abc" if n % 4 == 3 else [n, n]})
+    queued = site.start("render", {"x": 1})
+    site.start("approve-release")
+    site.wait(failed, "failed")
+    site.wait(big, "waiting")
+    site.http.post(f"/api/v1/runs/{failed}/retry", json={})
+    site.wait(failed, "failed")
+    wait_until(lambda: site.http.get("/api/v1/dead-letters").json()["items"])
+    letter = f"{failed}~second.2"
+    return {
+        "run-graph": f"/runs/{big}?view=dag",
+        "run-timeline": f"/runs/{failed}?view=flow",
+        "run-list": f"/runs/{big}?view=list",
+        "run-events": f"/runs/{waiting}?view=events",
+        "run-logs": f"/runs/{failed}?view=logs",
+        "run-task": f"/runs/{failed}?view=dag&task={letter}&tab=attempts",
+        "run-queued": f"/runs/{queued}?view=dag",
+        "flow-graph": "/flows/review-pages",
+        "flow-diff": "/flows/review-pages?tab=diff",
+        "flow-grid": "/flows/ingest?tab=grid",
+        "flow-runs": "/flows/review-pages?tab=runs",
+        "dead-letters": f"/dead-letters?id={letter}",
+    }
+
+
+def plan_task(alias: str, *needs: str, **more: Any) -> dict[str, Any]:
+    needed = {"alias": alias, "goal": alias, "worker_profile": "writer"}
+    return needed | {"depends_on": list(needs)} | more
+
+
+def plan_pages(site: Site) -> dict[str, str]:
+    """A plan that was made anew once, with a claim that waits for a person's verdict."""
+    worker = HandWorker(site.http, "writer")
+    plan = {"tasks": [plan_task("gather"), plan_task("write", "gather")]}
+    body = {"dialect": "plan", "goal": "A report on tides", "plan": plan}
+    run_id = site.http.post("/api/v1/runs", json=body).json()["id"]
+    new = [plan_task("gather"), plan_task("check", "gather"), plan_task("write", "check")]
+    done = {"status": "completed", "request_replan": True, "child_tasks": new}
+    worker.finish(worker.take(), done)
+    wait_until(lambda: site.run(run_id)["revision"] == 2)
+    return {"plan": f"/runs/{run_id}"}
+
+
+def limit_pages(site: Site) -> dict[str, str]:
+    """A key that hands out nothing, so that four wait for it, a budget and a breaker."""
+    flow = flows.queued("transform")
+    flow["nodes"]["work"]["limits"] = [{"key": "bank:$params.customer", "max": 2}]
+    site.push("charge", flow)
+    # Rules hold for the whole server: these are about nothing that other tests use.
+    for rule in (
+        {"pattern": "bank:*", "max": 0},
+        {"pattern": "service:gpu-render", "rate": 50, "tripAfter": 5},
+    ):
+        assert site.http.put("/api/v1/limit-rules", json=rule).status_code == 200
+    for n in range(4):
+        params = {"x": n, "customer": 42}
+        body = {"flow": "charge", "params": params, "budget": {"tokens": 20_000}}
+        assert site.http.post("/api/v1/runs", json=body).status_code == 202
+    wait_until(lambda: waiting_for(site, "bank:42") == 4)
+    return {"limits": "/limits"}
+
+
+def waiting_for(site: Site, key: str) -> int:
+    items = site.http.get("/api/v1/limits", params={"key": key}).json()["items"]
+    return sum(item["waiting"] for item in items)

@@ -1,0 +1,23 @@
+/** Chinese for plans, start forms and the grid of a flow's runs. */
+export const plans = {
+  added: '新增',
+  'After a hint': '收到提示后',
+  Claim: '结果声明',
+  Claims: '声明与裁定',
+  'Copy from last run': '复制上次运行的参数',
+  'First plan': '首个计划',
+  Grid: '网格',
+  'Hint sent': '提示已发送',
+  kept: '保留',
+  'Made anew': '重新规划',
+  'More to know': '补充信息',
+  'No run of this flow yet.': '此流程还没有运行。',
+  Plan: '计划',
+  'Plan anew': '重新规划',
+  redone: '重做',
+  'Revision {n}': '第 {n} 版',
+  Revisions: '版本',
+  'Tell the plan': '告诉计划',
+  Verdict: '裁定',
+  '{n} unchanged lines': '{n} 行未变',
+} as const

@@ -1,0 +1,22 @@
+/** Chinese for the frame around the pages and the parts they share. */
+export const shell = {
+  Actions: '操作',
+  'before a retry': '重试之前',
+  Breadcrumbs: '所在位置',
+  Build: '构建',
+  'Dead letters': '死信',
+  'Failed runs of today': '今天失败的运行',
+  Fleet: '集群',
+  'Go to': '前往',
+  Limits: '限制',
+  'Recent runs': '最近的运行',
+  'Search or go to…': '搜索或前往…',
+  'Clear the selection': '清除选择',
+  'Copy start command': '复制启动命令',
+  'Failed in "{task}": {message}': '在“{task}”失败：{message}',
+  Undo: '撤销',
+  'Zoom in': '放大',
+  'Zoom out': '缩小',
+  Work: '工作',
+  'Your settings': '个人设置',
+} as const
