@@ -10,6 +10,7 @@ from windlass.engine.runs import Started, begin, get_run
 from windlass.kernel.events import ForkRun
 from windlass.kernel.fork import renamed
 from windlass.model.blackboard import BoardEntry, BoardPast
+from windlass.model.dead_letters import DeadLetter
 from windlass.model.errors import Conflict
 from windlass.model.graph import Graph
 from windlass.model.ids import node_path
@@ -40,6 +41,7 @@ _COPIED: tuple[tuple[type[Row], str], ...] = (
     (BoardEntry, "key"),
     (BoardPast, "revision"),
     (Artifact, "resource_id"),
+    (DeadLetter, "id"),
     (Event, "seq"),
 )
 

@@ -107,11 +107,15 @@ def _signal(event: Event) -> tuple[int, str, Json]:
     return event.seq, msgspec.json.decode(data["key"]), bytes(data["value"]).decode()
 
 
+_DATA = frozenset({"params", "input", "output", "error", "value", "show", "answer", "note", "log"})
+"""Columns that hold what people and workers said. If they speak of the first run, they still do."""
+
+
 def renamed(row: R, old: str, new: str) -> R:
     """A row of one run as a row of another: wherever the one's id stands, the other's does."""
     columns = {
         name: value.replace(old, new)
         for name in row.__struct_fields__
-        if isinstance(value := getattr(row, name), str) and old in value
+        if name not in _DATA and isinstance(value := getattr(row, name), str) and old in value
     }
     return msgspec.structs.replace(row, **columns)

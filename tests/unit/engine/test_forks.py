@@ -9,6 +9,7 @@ from windlass.model.errors import Conflict
 from windlass.model.rows import Task
 from windlass.model.states import RunState, TaskState
 from windlass.testing.local import LocalEngine, local_engine
+from windlass.worker import Context, Worker
 
 pytestmark = pytest.mark.anyio
 
@@ -116,3 +117,21 @@ async def test_a_failed_run_is_forked_where_it_failed_and_one_that_runs_is_not()
         assert task.state is TaskState.WAITING
         with pytest.raises(Conflict, match="once it has ended"):
             await fork(local, waiting, "w")
+
+
+async def test_what_was_said_of_the_first_run_is_left_as_it_was_said() -> None:
+    worker = Worker()
+
+    @worker.service("where")
+    def where(ctx: Context) -> str:
+        return f"/kept/{ctx.run_id}"
+
+    nodes = {
+        "a": {"exec_type": "queue", "service": "where", "post": {"output_key": "path"}},
+        "b": {"exec_type": "queue", "service": "where"},
+    }
+    async with local_engine(worker) as local:
+        ended = await local.run({"start": "a", "nodes": nodes, "edges": [{"from": "a", "to": "b"}]})
+        again = await local.ended(await fork(local, ended.run.id, "b"))
+        assert again.run.id != ended.run.id
+        assert again.shared["path"] == f"/kept/{ended.run.id}", "its file is where it was"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from windlass.engine import runs
+from windlass.engine import forks, runs
 from windlass.engine.engine import Engine
 from windlass.engine.flows import target_of
 from windlass.model.errors import BadRequest, Conflict, DefinitionError, NotFound, Unavailable
@@ -206,6 +206,25 @@ class People:
             await asyncio.sleep(self._acting.rng.expovariate(6.0))
             for run in list(self._db.table(Run).values())[:1]:
                 await self.attempt(self._acting.act, run)
+
+    async def fork(self) -> None:
+        """Fork runs that have ended, for as long as there is trouble."""
+        rng = self._plan.rng("forks")
+        while self._plan.has("fork") and not self.calm:
+            await asyncio.sleep(rng.expovariate(1.0))
+            ended = [run for run in self._db.table(Run).values() if run.state in RUN_ENDED]
+            if ended and len(self._db.table(Run)) < 3 * self._plan.runs:
+                run = rng.choice(ended)
+                await self.attempt(lambda run: self._fork(run, rng), run)
+
+    async def _fork(self, run: Run, rng: random.Random) -> None:
+        tasks = list(self._db.of_run(Task, run.id))
+        if not tasks:
+            return
+        task = rng.choice(tasks).id.removeprefix(run.id)
+        made = await self._ask(lambda server: forks.fork_run(self._its(server, run.id), run, task))
+        if made.run.id not in self._db.table(Run):
+            raise Broken(f"fork {made.run.id} was acknowledged and is not there")
 
     async def attempt(self, deed: Callable[[Run], Awaitable[None]], run: Run) -> None:
         try:

@@ -39,7 +39,7 @@ LIMIT_FAULTS = {"limited": 0.7, "budgeted": 0.4, "breakers": 0.4}
 """And once more: calls are under limits by key, runs under budgets, services have breakers."""
 STEERING_FAULTS = {"steer": 0.7}
 """And once more: people give hints, ask questions, and do without tasks."""
-LEDGER_FAULTS = {"act": 0.4}
+LEDGER_FAULTS = {"act": 0.4, "fork": 0.3}
 """And once more: attempts do things outside, and people allow what cannot be undone."""
 
 

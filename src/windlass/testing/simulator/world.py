@@ -113,6 +113,7 @@ class World:
         deeds.append(asyncio.ensure_future(self.people.patch_graphs()))
         deeds.append(asyncio.ensure_future(self.people.steer()))
         deeds.append(asyncio.ensure_future(self.people.act()))
+        deeds.append(asyncio.ensure_future(self.people.fork()))
         deeds += [asyncio.ensure_future(self.people.start(n)) for n in range(self.plan.runs)]
         await asyncio.sleep(self.plan.trouble_s)
         self.calm_down()

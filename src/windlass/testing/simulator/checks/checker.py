@@ -72,6 +72,8 @@ class Checker:
                 events[event.run_id].append(event)
             elif table is Task and new is not None:
                 task, before = cast(Task, new), cast("Task | None", old)
+                if before is None and task.attempts and task.state in TASK_ENDED:
+                    continue  # a fork's, which was looked at when its run had it done
                 if task.state in TASK_ENDED and (before is None or before.state is not task.state):
                     ended[task.run_id].append(task)
             elif table is Run and old is None:

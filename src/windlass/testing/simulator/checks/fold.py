@@ -7,6 +7,8 @@ import msgspec
 from windlass.model.rows import Event
 from windlass.testing.simulator.checks.rows import RunRows, expect
 
+_REDOING = ("task.retry_requested", "graph.patched", "run.forked")
+
 
 class Folded:
     """What the events of one run say so far."""
@@ -29,7 +31,7 @@ class Folded:
         for event in sorted(events, key=lambda event: event.seq):
             expect(event.seq == self.seq + 1, f"event {event.seq} follows {self.seq}")
             self.seq = event.seq
-            self.reopened |= event.type in ("task.retry_requested", "graph.patched")
+            self.reopened |= event.type in _REDOING
             self.redone |= self.reopened
             for change in msgspec.json.decode(event.data)["changes"]:
                 self.reopened |= "revision" in change
