@@ -24,6 +24,7 @@ from windlass.model.errors import (
 from windlass.model.values import DEPTH_MAX, depth_of, readable
 from windlass.protocol.api import ErrorView, Problem
 from windlass.protocol.packages.errors import PackageError
+from windlass.server.spelling import check_spelling
 
 T = TypeVar("T")
 
@@ -83,7 +84,9 @@ def parse_json(body: bytes, type_: type[T], *, empty: bytes = b"{}", raw_checked
     else:
         check_depth(body)
     try:
-        return msgspec.json.decode(body or empty, type=type_)
+        value = msgspec.json.decode(body or empty, type=type_)
+        check_spelling(body, type_)
+        return value
     except msgspec.ValidationError as error:
         raise BadRequest(f"the body does not fit: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
