@@ -1,4 +1,4 @@
-"""A field spelt as Python spells it is refused rather than ignored; values may say what they like."""
+"""A field in Python's spelling is refused, not ignored; values may say what they like."""
 
 import pytest
 
