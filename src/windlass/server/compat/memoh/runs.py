@@ -61,7 +61,7 @@ async def start(request: Request) -> Response:
         "goal": body.goal,
         "input": body.input,
         "plan": body.plan,
-        "output_schema": body.output_schema,
+        "output_schema": body.output_schema or None,
         "planner_profile": body.planner_profile or None,
         "worker_profile": body.worker_profile or None,
         "on_failure": body.policies.get("on_failure"),

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from windlass.engine.keys import Keyed
 from windlass.model.errors import BadRequest, DefinitionError, Unavailable
 from windlass.model.times import iso
+from windlass.model.values import is_object
 from windlass.server.caller import engine_of
 from windlass.server.http import read_json, reply, status_of
 
@@ -35,13 +36,42 @@ def message(error: Exception, request_id: str) -> Response:
 
 async def read_change(request: Request, type_: type[B], **path: str) -> B:
     """The body of a change: it has a key, and names nothing else than the path does."""
-    body = await read_json(request, type_)
+    body = read_body_of(type_, await read_json(request, dict[str, Any]), path)
     if not body.idempotency_key.strip():
         raise BadRequest("idempotency_key is required")
-    for name, value in path.items():
-        if getattr(body, name, "") not in ("", value):
-            raise BadRequest(f"{name} in the body is not the one in the path")
     return body
+
+
+def read_body_of(type_: type[B], given: dict[str, Any], path: dict[str, str]) -> B:
+    """A body as it is compared with others under the same key: what says the same is the same."""
+    tidied = tidy(given)
+    for name, value in path.items():
+        named = tidied.get(name) or value
+        # Of a run's id nobody means another by writing it in capitals; an alias is as it is.
+        if named != value and not (name == "run_id" and str(named).lower() == value):
+            raise BadRequest(f"{name} in the body is not the one in the path")
+        tidied[name] = value
+    try:
+        return msgspec.convert(tidied, type_)
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"the body does not fit: {error}") from error
+
+
+_PARTS = frozenset({"hint"})
+"""Fields that are fields of the request in their turn; all other objects are somebody's data."""
+_DATA = frozenset({"input", "plan"})
+"""Fields whose every value, also a text, is somebody's data."""
+
+
+def tidy(given: dict[str, Any]) -> dict[str, Any]:
+    """Fields without what means nothing: those that are null, and space around words."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, str) and name not in _DATA:
+            found[name] = value.strip()
+        elif value is not None:
+            found[name] = tidy(value) if name in _PARTS and is_object(value) else value
+    return found
 
 
 def keyed(request: Request, method: str, target: str, body: Body) -> Keyed:
