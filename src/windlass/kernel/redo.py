@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from windlass.kernel.leases import is_planning
 from windlass.kernel.routing import branches_at_once, release_next, write_output
 from windlass.kernel.scopes import drop_holds
-from windlass.kernel.turn import Turn, Visit
+from windlass.kernel.turn import WANTED, WANTED_AFTER, Turn, Visit
 from windlass.model.errors import Conflict, NotFound
 from windlass.model.graph import SCOPES, Kind, Root
 from windlass.model.ids import scope_of
@@ -158,11 +159,18 @@ def restore_variables(turn: Turn, tasks: Sequence[Task], task: Task, dropped: se
     )
 
 
+def is_wish(turn: Turn, scope: str, key: str) -> bool:
+    """Whether a key says why a plan is being made anew: no task said it, and it still holds."""
+    task = turn.get(Task, scope) if key in (WANTED, WANTED_AFTER) else None
+    return task is not None and is_planning(task)
+
+
 def restore_scopes(turn: Turn, tasks: Sequence[Task], scopes: set[str], dropped: set[str]) -> None:
     """Set the shared keys of scopes to what the tasks that were not dropped say."""
     for row in scopes:
         for key in turn.variables(row):
-            turn.remove(Variable, (row, key))
+            if not is_wish(turn, row, key):
+                turn.remove(Variable, (row, key))
     kept = [
         t
         for t in tasks

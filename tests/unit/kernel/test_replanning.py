@@ -1,14 +1,16 @@
 """Plans that are made anew while the run goes on, and what that keeps."""
 
 import json
+from typing import Any
 
 import pytest
 
 from tests.plans import claim, do, of, open_states, planned, say, task
-from windlass.kernel.events import CancelRequested, RetryRequested
+from windlass.kernel.events import CancelRequested, HintGiven, RetryRequested
 from windlass.model.errors import StaleLease
+from windlass.model.hints import Hint, HintKind
 from windlass.model.states import RunState
-from windlass.testing.played import RUN_ID
+from windlass.testing.played import RUN_ID, Played
 
 
 def test_a_result_may_bring_the_next_plan_along() -> None:
@@ -128,3 +130,41 @@ def test_a_failure_that_wants_another_plan_is_not_gone_on_without() -> None:
     assert of(run, "a").state == "failed"
     say(run, claim(run), {"tasks": [task("a", on_failure="continue"), task("b", "a"), task("c")]})
     assert open_states(run) == {"a": "queued", "c": "queued"}, "what failed is done again"
+
+
+def hint(run: Played, *tasks: dict[str, Any]) -> None:
+    plan = {"replacement_plan": {"tasks": list(tasks)}} if tasks else {}
+    run.send(HintGiven(RUN_ID, Hint(HintKind.REPLAN_REQUEST, "think again", plan, ""), "ann"))
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_plan_that_a_person_gives_is_not_replaced_by_one_for_the_plan_before(held: bool) -> None:
+    run = planned(task("a"))
+    hint(run)
+    planning = claim(run) if held else None
+    hint(run, task("b"))
+    if planning is not None:
+        with pytest.raises(StaleLease):
+            say(run, planning, {"tasks": [task("c")]})
+    assert open_states(run) == {"b": "queued"}
+    assert run.row().graph_rev == 2
+    do(run, "b")
+    assert run.state() is RunState.SUCCEEDED
+
+
+def test_a_planner_is_asked_again_once_a_result_has_brought_another_plan() -> None:
+    run = planned(task("a"), task("z"))
+    hint(run)
+    planning = claim(run)
+    more = [task("b"), task("z")]
+    brought = {"status": "completed", "request_replan": True, "child_tasks": more}
+    do(run, "a", brought)
+    with pytest.raises(StaleLease):
+        say(run, planning, {"tasks": [task("c")]})
+    assert set(open_states(run)) == {"b", "z"}
+    again = claim(run)
+    told = json.loads(again.input or "")
+    assert {row["alias"] for row in told["current"]} == {"b", "z"}
+    assert (told["reason"], told["hint"]) == ("hint", "think again")
+    say(run, again, {"tasks": [task("c")]})
+    assert open_states(run) == {"c": "queued"}

@@ -24,12 +24,12 @@ from windlass.kernel.recount import recount
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
 from windlass.kernel.routing import CANCELLED, close, end_scope, fail
 from windlass.kernel.scopes import cancel_below, drop_holds
-from windlass.kernel.turn import WANTED, Replan, Turn
+from windlass.kernel.turn import WANTED, WANTED_AFTER, Replan, Turn
 from windlass.kernel.values import Reader, encode, parse
 from windlass.model.assignment import Assignment
 from windlass.model.errors import DefinitionError, Problem
 from windlass.model.graph import Node
-from windlass.model.ids import task_id
+from windlass.model.ids import attempt_id, task_id
 from windlass.model.plans import Plan, read_plan
 from windlass.model.rows import Attempt, Failure, Json, Task, Variable
 from windlass.model.states import AttemptState, Role, TaskState
@@ -37,8 +37,6 @@ from windlass.model.states import AttemptState, Role, TaskState
 _TRIES = 3
 """Planners that fail, or hand in what is no plan, one after the other."""
 _PROBLEMS_TOLD = 50
-_AGAIN = "replan_again"
-"""The key of the same for what came up while a planner was at it."""
 
 
 def visit(turn: Turn, task: Task, node: Node) -> None:
@@ -81,7 +79,7 @@ def planned(turn: Turn, task: Task, attempt: Attempt, output: Json, log: str | N
     """Take a planner's answer; false if it is no plan, which the next planner is told."""
     settings = settings_of(task.input)
     why = wanted(turn, task)
-    again = turn.get(Variable, (task.id, _AGAIN))
+    again = turn.get(Variable, (task.id, WANTED_AFTER))
     if not turn.cancelling:
         given: Any = parse(output)
         reason = str(why.get("reason", "start"))
@@ -95,7 +93,7 @@ def planned(turn: Turn, task: Task, attempt: Attempt, output: Json, log: str | N
     turn.remove(Variable, (task.id, WANTED))
     task = stop_planning(turn, turn.task(task.id), failures=0, moves=0, error=None)
     if again is not None and not turn.cancelling:
-        turn.remove(Variable, (task.id, _AGAIN))
+        turn.remove(Variable, (task.id, WANTED_AFTER))
         ask(turn, task, again.value)
     else:
         end_if_over(turn, task)
@@ -242,16 +240,35 @@ def replan(turn: Turn, why: Replan) -> None:
         problems = put(turn, task, settings, why.plan, reason=why.reason, author=why.source)
         if problems:
             give_up(turn, turn.task(task.id), refused(problems))
-        elif not is_planning(turn.task(task.id)):
+            return
+        overtake(turn, turn.task(task.id), answered=why.reason == "hint")
+        if not is_planning(turn.task(task.id)):
             end_if_over(turn, turn.task(task.id))
         return
     told = encode({"reason": why.reason, "source_task_id": why.source, "hint": why.hint})
     if is_held(task):
-        turn.set_variable(task.id, _AGAIN, told)
+        turn.set_variable(task.id, WANTED_AFTER, told)
     elif is_planning(task):
         turn.set_variable(task.id, WANTED, told)
     else:
         ask(turn, task, told)
+
+
+def overtake(turn: Turn, task: Task, *, answered: bool) -> None:
+    """Another plan stands now. Whoever still plans for the one before is fenced, and asked again
+    with what stands; a plan that a person gives is what was asked for."""
+    if is_held(task):
+        attempt = turn.get(Attempt, attempt_id(task.id, task.attempts))
+        assert attempt is not None
+        not_planned(turn, task, attempt, Failure("returned", "another plan was given meanwhile"))
+        task = turn.task(task.id)
+    if not answered or not is_planning(task):
+        return
+    drop_holds(turn, task)
+    turn.drop_timer(task.id, "retry")
+    for key in (WANTED, WANTED_AFTER):
+        turn.remove(Variable, (task.id, key))
+    stop_planning(turn, turn.task(task.id), wait_key=None, parked=None)
 
 
 def ask(turn: Turn, task: Task, told: Json) -> None:
