@@ -10,6 +10,8 @@ from windlass.model.states import AttemptState, Role, TaskState
 
 NO_OUTCOME = frozenset({"lost", "returned", "unreachable", "cancelled"})
 """Failures that say that nothing was done, and so nothing about whoever was to do it."""
+WANTED_AFTER = "replan_again"
+"""The key, in a plan's own scope, of why it is planned anew once its planner has ended."""
 _ENDS = {
     "lost": AttemptState.LOST,
     "timeout": AttemptState.TIMED_OUT,

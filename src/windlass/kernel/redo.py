@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from windlass.kernel.leases import is_planning
+from windlass.kernel.leases import WANTED_AFTER, is_planning
 from windlass.kernel.routing import branches_at_once, release_next, write_output
 from windlass.kernel.scopes import drop_holds
-from windlass.kernel.turn import WANTED, WANTED_AFTER, Turn, Visit
+from windlass.kernel.turn import WANTED, Turn, Visit
 from windlass.model.errors import Conflict, NotFound
 from windlass.model.graph import SCOPES, Kind, Root
 from windlass.model.ids import scope_of

@@ -55,8 +55,6 @@ class Visit(NamedTuple):
 
 WANTED = "replan"
 """The key, in a plan's own scope, of why it is to be planned anew."""
-WANTED_AFTER = "replan_again"
-"""The same for what came up while a planner was at it."""
 
 
 class Replan(NamedTuple):

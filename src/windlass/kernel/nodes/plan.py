@@ -14,7 +14,15 @@ from windlass.kernel.blackboard import say_goal
 from windlass.kernel.briefs import plan_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.grow import patch_graph, tasks_within
-from windlass.kernel.leases import NO_OUTCOME, end_of, is_held, is_planning, lease, with_brief
+from windlass.kernel.leases import (
+    NO_OUTCOME,
+    WANTED_AFTER,
+    end_of,
+    is_held,
+    is_planning,
+    lease,
+    with_brief,
+)
 from windlass.kernel.limits import limits_of
 from windlass.kernel.placement import queue_of
 from windlass.kernel.planning.lower import patch_of, tasks_of
@@ -24,7 +32,7 @@ from windlass.kernel.recount import recount
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
 from windlass.kernel.routing import CANCELLED, close, end_scope, fail
 from windlass.kernel.scopes import cancel_below, drop_holds
-from windlass.kernel.turn import WANTED, WANTED_AFTER, Replan, Turn
+from windlass.kernel.turn import WANTED, Replan, Turn
 from windlass.kernel.values import Reader, encode, parse
 from windlass.model.assignment import Assignment
 from windlass.model.errors import DefinitionError, Problem
