@@ -46,6 +46,28 @@ class HandWorker:
         [told] = self._exchange(results=[{**named(attempt), "output": output}])["results"]
         assert told["status"] == "accepted", told
 
+    def begin_action(self, attempt: dict[str, Any], tool: str, effect: str, **more: object) -> str:
+        """Say what the attempt is about to do outside; its own name for that."""
+        call = f"{tool}-1"
+        body = {**named(attempt), "callId": call, "tool": tool, "effect": effect, **more}
+        self._say_of("actions", body)
+        return call
+
+    def end_action(self, attempt: dict[str, Any], call: str, output: object) -> None:
+        body = {**named(attempt), "callId": call, "state": "completed", "output": output}
+        self._say_of("actions/end", body)
+
+    def put_on_board(self, attempt: dict[str, Any], key: str, payload: object) -> None:
+        """Put something on the blackboard, below the attempt's own task."""
+        below = attempt["attemptId"].rpartition("@")[0]
+        self._say_of(
+            "blackboard", {**named(attempt), "key": f"bb.task.{below}.{key}", "payload": payload}
+        )
+
+    def _say_of(self, what: str, body: dict[str, Any]) -> None:
+        answer = self._http.post(f"{self._at}/{what}", json=body)
+        assert answer.status_code == 200, answer.text
+
 
 def named(attempt: dict[str, Any]) -> dict[str, Any]:
     return {"attemptId": attempt["attemptId"], "token": attempt["token"]}

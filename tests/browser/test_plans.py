@@ -60,3 +60,40 @@ def test_a_question_is_answered_by_its_options_or_in_words(site: Site, page: Pag
     taken = worker.take()
     assert taken["input"]["answers"][-1]["freeform_input"] == "To the mayor"
     worker.finish(taken, {"done": True})
+
+
+def test_a_plan_is_judged_made_anew_and_answered_from_a_phone(site: Site, page: Page) -> None:
+    planner, judge = HandWorker(site.http, "phone-planner"), HandWorker(site.http, "phone-judge")
+    worker = HandWorker(site.http, "phone-worker")
+    body = {"dialect": "plan", "goal": "a song", "plannerProfile": "phone-planner"}
+    run_id = site.http.post("/api/v1/runs", json=body).json()["id"]
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{site.url}/runs/{run_id}")
+    policy = {"verifier_profile": "phone-judge", "on_reject": "replan"}
+    first = {"alias": "draft", "goal": "draft it", "worker_profile": "phone-worker"}
+    planner.finish(planner.take(), {"tasks": [first | {"verification_policy": policy}]})
+    worker.finish(worker.take(), {"status": "completed", "structured_output": {"song": "of land"}})
+    judge.finish(judge.take(), {"verdict": "rejected", "summary": "the wrong subject"})
+    second = {"alias": "second", "goal": "of the sea", "worker_profile": "phone-worker"}
+    planner.finish(planner.take(), {"tasks": [second]})
+    ask = {"question": "Which sea?", "options": [{"id": "own", "kind": "freeform"}]}
+    worker.finish(worker.take(), {"status": "waiting", "checkpoint": ask})
+
+    expect(page.get_by_text("graph revision 2")).to_be_visible()
+    page.get_by_role("gridcell", name="draft").click()
+    page.get_by_role("complementary").get_by_role("button", name="Claims").click()
+    claim = page.locator("[data-claim]")
+    expect(claim.get_by_text("of land")).to_be_visible()
+    expect(claim.get_by_text("the wrong subject")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+    page.goto(f"{site.url}/inbox")
+    page.get_by_text("Which sea?").first.click()
+    page.get_by_label("In your own words").fill("The North Sea")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Send", exact=True).click()
+    told = worker.take()
+    assert told["input"]["answers"][0]["freeform_input"] == "The North Sea"
+    worker.finish(told, {"status": "completed", "structured_output": {"song": "of the sea"}})
+    page.goto(f"{site.url}/runs/{run_id}")
+    expect(page.locator("[data-run-state=succeeded]")).to_be_visible()

@@ -37,6 +37,10 @@ export type AuditEvent = Schemas['AuditView']
 export type Grid = Schemas['GridView']
 export type GridRun = Schemas['GridRun']
 export type GridTask = Schemas['GridTask']
+export type Action = Schemas['ActionView']
+export type Approval = Schemas['ApprovalView']
+export type ApprovalMade = Schemas['ApprovalMade']
+export type BoardEntry = Schemas['BoardView']
 export type PublishedPackage = Schemas['PublishedPackage']
 
 export interface Page<T> {

@@ -1,5 +1,6 @@
 /** Chinese for every English text in the code; a missing line does not compile. */
 import { fleet } from './zh-fleet'
+import { ledger } from './zh-ledger'
 import { plans } from './zh-plans'
 import { operations } from './zh-operations'
 import { settings } from './zh-settings'
@@ -7,6 +8,7 @@ import { shell } from './zh-shell'
 
 export const zh = {
   ...fleet,
+  ...ledger,
   ...operations,
   ...plans,
   ...settings,

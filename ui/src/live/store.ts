@@ -4,7 +4,7 @@ import { useSyncExternalStore } from 'react'
 
 import { address, getTenant, getToken, isThere, needSignIn } from '@/api/client'
 import { eventsPage } from '@/api/queries'
-import type { Outline } from '@/api/types'
+import type { Outline, Run } from '@/api/types'
 
 import { openLink, type StreamLink } from './link'
 import { applyEvents, fromOutline, nextEvents, type RunModel } from './model'
@@ -57,6 +57,9 @@ class LiveStore {
     this.put(fromOutline(outline))
     const missed = this.state.latest.get(outline.id)
     if (missed && missed.seq > outline.seq) void this.heal(outline.id)
+    // News of a run that was not open yet had nobody read the run itself again.
+    const read = this.queries?.getQueryData<Run>(['run', outline.id])
+    if (read && read.seq < outline.seq) this.soon(['run', outline.id], 0)
   }
 
   close(id: string): void {

@@ -4,6 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useMemo } from 'react'
 
 import { isUnknown } from '@/api/client'
+import { anyActionQuery, useReadAgain } from '@/api/ledger'
 import { definitionQuery, outlineQuery, revisionsQuery, runQuery } from '@/api/queries'
 import { failureOf, hasEnded, isWorkflowRun, outcomeOf, type Run } from '@/api/types'
 import { graphOf } from '@/graph/definition'
@@ -37,13 +38,26 @@ import { Lost } from '@/shell/lost'
 
 const Dag = lazy(() => import('@/run/dag').then((module) => ({ default: module.Dag })))
 const Timeline = lazy(() => import('@/run/timeline').then((module) => ({ default: module.Timeline })))
+const LedgerView = lazy(() => import('@/run/ledger').then((module) => ({ default: module.LedgerView })))
+const BoardView = lazy(() => import('@/plan/board').then((module) => ({ default: module.BoardView })))
 soon(() => import('@/run/dag'))
 soon(() => import('@/run/timeline'))
+soon(() => import('@/run/ledger'))
+soon(() => import('@/plan/board'))
 
 const route = getRouteApi('/runs/$id')
-const VIEWS = ['dag', 'flow', 'list', 'events', 'logs', 'data'] as const
+const VIEWS = ['dag', 'flow', 'list', 'events', 'logs', 'actions', 'board', 'data'] as const
 type View = (typeof VIEWS)[number]
-const ICONS: Record<View, IconName> = { dag: 'graph', flow: 'clock', list: 'list', events: 'events', logs: 'logs', data: 'data' }
+const ICONS: Record<View, IconName> = {
+  dag: 'graph',
+  flow: 'clock',
+  list: 'list',
+  events: 'events',
+  logs: 'logs',
+  actions: 'call',
+  board: 'plan',
+  data: 'data',
+}
 
 export function RunPage() {
   const t = useT()
@@ -71,6 +85,7 @@ function Loaded({ run }: { run: Run }) {
   }, [definition.data, outline?.places, revisions?.items, run.dialect, shownRevision])
   const names = useMemo(() => new Names(graph), [graph])
   const narrow = innerWidth < 768
+  const views = useViews(run, model?.seq ?? 0)
   const view = (VIEWS.find((one) => one === search.view) ?? (narrow ? 'list' : 'dag')) as View
   const failure = failureOf(run.error)
   const look = lookOf(outcomeOf(run))
@@ -88,9 +103,11 @@ function Loaded({ run }: { run: Run }) {
     list: t('List'),
     events: t('Events'),
     logs: t('Logs'),
+    actions: t('Actions'),
+    board: t('Blackboard'),
     data: t('Data'),
   }
-  const choices = VIEWS.map((one) => ({
+  const choices = views.map((one) => ({
     id: one,
     text: (
       <>
@@ -137,6 +154,10 @@ function Loaded({ run }: { run: Run }) {
                 <EventsView runId={run.id} seq={model.seq} onSelect={select} />
               ) : view === 'logs' ? (
                 <LogsView runId={run.id} running={!hasEnded(run.state)} seq={model.seq} onSelect={select} />
+              ) : view === 'actions' ? (
+                <LedgerView run={run} model={model} onSelect={select} />
+              ) : view === 'board' ? (
+                <BoardView run={run} seq={model.seq} />
               ) : (
                 <RunData run={run} />
               )}
@@ -149,6 +170,14 @@ function Loaded({ run }: { run: Run }) {
       </div>
     </NamesContext>
   )
+}
+
+/** The views that have something to show: most runs do nothing outside, and only plans have a blackboard. */
+function useViews(run: Run, seq: number): readonly View[] {
+  const plan = run.dialect === 'plan'
+  const acted = useQuery({ ...anyActionQuery(run.id), enabled: !plan }).data ?? false
+  useReadAgain(run.id, plan || acted ? 0 : seq, 'any-action')
+  return VIEWS.filter((one) => (one === 'actions' ? plan || acted : one !== 'board' || plan))
 }
 
 /** The run's tasks, read once and then moved on by the stream. */

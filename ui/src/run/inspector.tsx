@@ -19,6 +19,7 @@ import { Claims, wasVerified } from '@/plan/claims'
 import { useKeys } from '@/shell/keys'
 
 import { Activity } from './activity'
+import { ApproveButton } from './approvals'
 import { Attempts } from './attempts'
 import { useNames } from './names'
 import { Ports } from './ports'
@@ -91,6 +92,11 @@ function Head({ run, model, taskId, onClose }: { run: Run; model: RunModel; task
       )}
       <WhyTask run={run} taskId={taskId} state={lite?.state ?? ''} error={lite?.error} />
       {lite && <TaskActions run={run} taskId={taskId} state={lite.state} />}
+      {lite?.state === 'running' && (
+        <div className="mt-2">
+          <ApproveButton run={run} tasks={[lite]} />
+        </div>
+      )}
     </header>
   )
 }
