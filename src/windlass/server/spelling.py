@@ -1,6 +1,7 @@
 """Fields of a body that are spelt as Python spells them: ignoring them would do something else than
 was asked for."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -14,15 +15,17 @@ def misspelt(type_: type[Any]) -> dict[bytes, tuple[str, str]]:
     """How fields of several words may be misspelt, as they would stand in a body."""
     found = _known.get(type_)
     if found is None:
-        fields = msgspec.structs.fields(type_) if is_struct(type_) else ()
+        fields = fields_of(type_)
         wrong = [(each.name, each.encode_name) for each in fields if each.name != each.encode_name]
         found = _known[type_] = {f'"{name}"'.encode(): (name, right) for name, right in wrong}
     return found
 
 
-def is_struct(type_: type[Any]) -> bool:
-    origin: object = type_  # what generics say they are
-    return isinstance(origin, type) and issubclass(origin, msgspec.Struct)
+def fields_of(type_: type[Any]) -> Sequence[msgspec.structs.FieldInfo]:
+    try:
+        return msgspec.structs.fields(type_)
+    except TypeError:
+        return ()  # a list, say
 
 
 def check_spelling(body: bytes, type_: type[Any]) -> None:
