@@ -1,5 +1,6 @@
 """Looking for a planted fault in simulated worlds, in a process of its own."""
 
+from itertools import count, islice
 from typing import NamedTuple
 
 import pytest
@@ -42,7 +43,8 @@ def hunt(name: str) -> Found | None:
     planted = next(fault for fault in FAULTS if fault.name == name)
     with pytest.MonkeyPatch.context() as patch:
         planted.plant(patch)
-        for seed in range(planted.first, planted.first + SEEDS_MAX):
+        worlds = (seed for seed in count(planted.first) if planted.needs <= plan_for(seed).faults)
+        for seed in islice(worlds, SEEDS_MAX):
             outcome = simulate(plan_for(seed))
             if outcome.problem:
                 return Found(seed, outcome.problem, bool(outcome.trace))

@@ -57,16 +57,18 @@ class Fault(NamedTuple):
     plant: Callable[[Patch], None]
     first: int = 0
     """Where the hunt begins: what shows in one world of a hundred is hunted near such a world."""
+    needs: frozenset[str] = frozenset()
+    """What a world must have for the fault to matter; others are passed over."""
 
 
 FAULTS: list[Fault] = []
 
 
 def fault(
-    sentence: str, first: int = 0
+    sentence: str, first: int = 0, needs: Sequence[str] = ()
 ) -> Callable[[Callable[[Patch], None]], Callable[[Patch], None]]:
     def add(plant: Callable[[Patch], None]) -> Callable[[Patch], None]:
-        FAULTS.append(Fault(plant.__name__, sentence, plant, first))
+        FAULTS.append(Fault(plant.__name__, sentence, plant, first, frozenset(needs)))
         return plant
 
     return add

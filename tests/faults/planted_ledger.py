@@ -12,7 +12,7 @@ from windlass.model.ledger import Approval, ApprovalState, approval_named
 from windlass.model.rows import Attempt
 
 
-@fault("an attempt that has lost its task goes on doing things outside")
+@fault("an attempt that has lost its task goes on doing things outside", needs=["act"])
 def action_not_fenced(patch: Patch) -> None:
     def action_began(turn: Turn, event: ActionBegan) -> Decision:
         attempt = turn.get(Attempt, event.attempt_id)
@@ -25,7 +25,7 @@ def action_not_fenced(patch: Patch) -> None:
     patch.setattr(reports, "action_began", action_began)
 
 
-@fault("an approval counts for as many actions as like", first=340)
+@fault("an approval counts for as many actions as like", needs=["act"])
 def approval_counts_again(patch: Patch) -> None:
     right = ledger.use_approval
 
@@ -37,7 +37,7 @@ def approval_counts_again(patch: Patch) -> None:
     patch.setattr(ledger, "use_approval", use_approval)
 
 
-@fault("an approval of one attempt opens the door to another")
+@fault("an approval of one attempt opens the door to another", needs=["act"])
 def approval_of_another(patch: Patch) -> None:
     right = ledger.use_approval
 
@@ -51,7 +51,7 @@ def approval_of_another(patch: Patch) -> None:
     patch.setattr(ledger, "use_approval", use_approval)
 
 
-@fault("an approval counts long after it has ended")
+@fault("an approval counts long after it has ended", needs=["act"])
 def approval_never_ends(patch: Patch) -> None:
     right = ledger.use_approval
 

@@ -11,6 +11,7 @@ from windlass.model.blackboard import BoardEntry, task_key
 from windlass.model.errors import Denied, StaleLease
 from windlass.model.ledger import Action, ActionState, Approval, EffectClass
 from windlass.model.rows import Attempt, Run
+from windlass.model.states import ATTEMPT_LIVE
 from windlass.testing.memory import MemoryDatabase
 from windlass.testing.simulator.checks.rows import Broken
 
@@ -49,7 +50,7 @@ class Acting:
             given = self.rng.choice(self._given)
             effect, token = EffectClass.IRREVERSIBLE, given.token
             meant = self._db.table(Attempt).get(given.approval.attempt_id)
-            if meant is not None and self.rng.random() < 0.8:
+            if meant is not None and self.rng.random() < 0.6:
                 attempt, run = meant, self._db.table(Run)[meant.run_id]
         await self._ask(
             lambda server: ledger.begin(
@@ -58,6 +59,23 @@ class Acting:
         )
         if f"{attempt.id}!{call_id}" not in self._db.table(Action):
             raise Broken(f"action {call_id} of {attempt.id} was acknowledged and is not there")
+        if effect is EffectClass.IRREVERSIBLE:
+            await self._once_more(run, attempt, token)
+
+    async def _once_more(self, run: Run, attempt: Attempt, token: str) -> None:
+        """Try a token that was used, or is another's; whoever is refused hears `Denied`."""
+        answer = await self._ask(
+            lambda server: ledger.begin(
+                self._its(server, run.id),
+                attempt.id,
+                "more",
+                "tool",
+                EffectClass.IRREVERSIBLE,
+                token=token,
+            )
+        )
+        if answer == "accepted":
+            raise Broken(f"an approval that {attempt.id} may not use has counted")
 
     async def _end(self, run: Run, attempt: Attempt) -> None:
         begun = [row for row in self._db.of_run(Action, run.id) if row.attempt_id == attempt.id]
@@ -97,3 +115,7 @@ class Acting:
         if given.approval.id not in self._db.table(Approval):
             raise Broken(f"approval {given.approval.id} was acknowledged and is not there")
         self._given = [*self._given[-2:], given]
+        others = [row for row in self._db.of_run(Attempt, run.id) if row.state in ATTEMPT_LIVE]
+        others = [row for row in others if row.id != given.approval.attempt_id]
+        if others:
+            await self._once_more(run, self.rng.choice(others), given.token)

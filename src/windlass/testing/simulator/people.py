@@ -6,6 +6,7 @@ What is acknowledged to them must be in the database at that very moment.
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -63,10 +64,13 @@ class People:
         self.calm = False
         self._patching = Patching(database, plan.rng("patches"), self._ask)
         self._steering = Steering(database, plan.rng("steering"), self._ask, self._its)
-        self._acting = Acting(database, plan.rng("acting"), self._ask, self._its)
+        acting = plan.rng("acting")
+        self._acting = Acting(database, acting, partial(self._ask, rng=acting), self._its)
 
-    async def _ask(self, serve: Callable[[Server], Awaitable[T]]) -> T:
-        server = self._rng.choice(self._servers)
+    async def _ask(
+        self, serve: Callable[[Server], Awaitable[T]], rng: random.Random | None = None
+    ) -> T:
+        server = (rng or self._rng).choice(self._servers)
         return await self._network.call("people", server, lambda: serve(server), 4.0)
 
     # Starting
@@ -222,7 +226,9 @@ class People:
         if not tasks:
             return
         task = rng.choice(tasks).id.removeprefix(run.id)
-        made = await self._ask(lambda server: forks.fork_run(self._its(server, run.id), run, task))
+        made = await self._ask(
+            lambda server: forks.fork_run(self._its(server, run.id), run, task), rng
+        )
         if made.run.id not in self._db.table(Run):
             raise Broken(f"fork {made.run.id} was acknowledged and is not there")
 
