@@ -7,18 +7,23 @@ from windlass.model.rows import Checkpoint, Task
 from windlass.model.states import TaskState
 
 
-@fault("attempts that run when a barrier goes up go on behind it", needs=["planned", "steer"])
+@fault(
+    "attempts that run when a barrier goes up go on behind it",
+    first=1120,
+    needs=["planned", "steer"],
+)
 def barrier_leaks(patch: Patch) -> None:
     patch.setattr(barriers, "give_back_all", lambda turn: None)
 
 
-@fault("what comes up behind a barrier is handed out", needs=["planned", "steer"])
+@fault("what comes up behind a barrier is handed out", first=500, needs=["planned", "steer"])
 def barrier_looked_at_once(patch: Patch) -> None:
     patch.setattr(Turn, "touched_tasks", lambda self: [])
 
 
 @fault(
     "a question that nobody can answer any more holds back its run for ever",
+    first=235,
     needs=["planned", "steer"],
 )
 def barrier_outlives_its_question(patch: Patch) -> None:
@@ -28,7 +33,11 @@ def barrier_outlives_its_question(patch: Patch) -> None:
     patch.setattr(scopes, "count_barrier", count)
 
 
-@fault("what depends on a task that somebody did without waits for it", needs=["planned", "steer"])
+@fault(
+    "what depends on a task that somebody did without waits for it",
+    first=620,
+    needs=["planned", "steer"],
+)
 def nobody_told_of_a_cancelled_task(patch: Patch) -> None:
     patch.setattr(steering, "leave", lambda turn, task, fired: None)
 

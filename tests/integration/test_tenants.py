@@ -339,6 +339,8 @@ def test_everybody_reads_what_is_their_tenants(world: World, role: str) -> None:
 
 
 NOTHING_THERE = {
+    "GET /api/v1/runs/{id}/blackboard/{key}",
+    "GET /api/v1/runs/{id}/blackboard/{key}/revisions",
     "GET /orchestration/env-resources/{id}",
     "GET /orchestration/container-images/{id}",
     "GET /api/v1/attempt-parameters/{attempt_id}",
