@@ -101,7 +101,7 @@ class Job:
             case ParkTask() | WakeTask():
                 return [Need("runs", self.run_id), *lineage(self.event.task_id)]
             case Claim():
-                return [Need("runs", self.run_id), *lineage(scope_of(self.event.task_id))]
+                return [Need("runs", self.run_id), *lineage(self.event.task_id)]
             case TimerFired():
                 return [
                     Need("runs", self.run_id),

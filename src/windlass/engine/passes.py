@@ -328,7 +328,7 @@ class Pass:
                 claim = msgspec.structs.replace(claim, profiles=served)
             job = ClaimJob(claim, demand)
             if stored:
-                self._give(task)
+                self._give_newer(task)
             jobs.append(job)
         self.claims += jobs
         await self.decide_all(jobs)
@@ -342,16 +342,10 @@ class Pass:
             await self._park(gate, matches.blocked)
         return matches.left
 
-    def _give(self, task: Task) -> None:
-        """Take a task that was read into memory. Its run is touched from here on: if the pass fails
-        now, this row must be forgotten with it."""
-        self.touched.add(task.run_id)
-        self.shared.workspace.view(task.run_id).give_task(task)
-
     def _give_newer(self, task: Task) -> None:
-        """The same for a task that is only moved. Who claims one makes a row that cannot be made
-        twice; here nothing but the run's `seq` tells that it has moved since, so it is given only
-        where the run was read before it."""
+        """Take a task that was read into memory. Its run is touched from here on: if the pass fails
+        now, this row must be forgotten with it. Nothing but the run's `seq` tells that it has moved
+        since, so it is given only where the run was read before it."""
         self.touched.add(task.run_id)
         view = self.shared.workspace.view(task.run_id)
         if view.run is not None:
