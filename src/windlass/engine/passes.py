@@ -328,7 +328,7 @@ class Pass:
                 claim = msgspec.structs.replace(claim, profiles=served)
             job = ClaimJob(claim, demand)
             if stored:
-                self._give_newer(task)
+                self._give(task)
             jobs.append(job)
         self.claims += jobs
         await self.decide_all(jobs)
@@ -342,7 +342,7 @@ class Pass:
             await self._park(gate, matches.blocked)
         return matches.left
 
-    def _give_newer(self, task: Task) -> None:
+    def _give(self, task: Task) -> None:
         """Take a task that was read into memory. Its run is touched from here on: if the pass fails
         now, this row must be forgotten with it. Nothing but the run's `seq` tells that it has moved
         since, so it is given only where the run was read before it."""
@@ -385,7 +385,7 @@ class Pass:
         parked = await gate.to_wake(self.session, self.due)
         jobs = [Job(WakeTask(task.id)) for task in parked]
         for task in parked:
-            self._give_newer(task)
+            self._give(task)
         await self.decide_all(jobs)
         woken: list[Task] = []
         for job, before in zip(jobs, parked, strict=True):
@@ -401,7 +401,7 @@ class Pass:
     async def _park(self, gate: Gate, blocked: Sequence[tuple[Task, str]]) -> None:
         jobs: list[Job] = []
         for task, limit in blocked:
-            self._give_newer(task)
+            self._give(task)
             question = gate.question(limit)
             if question is not None:
                 gate.asked(limit, True)

@@ -7,7 +7,6 @@ never overwritten unseen.
 """
 
 from enum import StrEnum
-from typing import TypeVar
 
 from msgspec.structs import asdict
 
@@ -62,9 +61,6 @@ class BoardPast(Row, frozen=True, kw_only=True):
     deleted: int = 0
     payload: Json = "null"
     at: int
-
-
-E = TypeVar("E", BoardEntry, BoardPast)
 
 
 def past_of(entry: BoardEntry) -> BoardPast:

@@ -124,10 +124,6 @@ class HttpLedger:
     def read(self, read: BoardRead) -> list[BoardView]:
         return msgspec.json.decode(self._tell("blackboard/read", read), type=BoardFound).items
 
-    def close(self) -> None:
-        if self._client is not None:
-            self._client.close()
-
     def _tell(self, where: str, said: msgspec.Struct) -> bytes:
         """Say it until the server has it: saying it twice changes nothing."""
         backoff, until = Backoff(), time.monotonic() + TRIES_S

@@ -247,5 +247,13 @@ ROUTES = [
     Route("GET", f"{_RUN}/approvals", list_approvals, gives=Page[ApprovalView]),
     Route("GET", _TASK, list_approvals, gives=Page[ApprovalView]),
     Route("POST", _TASK, approve, "operator", ApprovalBody, ApprovalMade, 201, control=True),
-    Route("DELETE", f"{_RUN}/approvals/{{approval}}", revoke, "operator", None, OkView),
+    Route(
+        "DELETE",
+        f"{_RUN}/approvals/{{approval}}",
+        revoke,
+        "operator",
+        None,
+        OkView,
+        control=True,
+    ),
 ]

@@ -40,7 +40,8 @@ LIMIT_FAULTS = {"limited": 0.7, "budgeted": 0.4, "breakers": 0.4}
 STEERING_FAULTS = {"steer": 0.7}
 """And once more: people give hints, ask questions, and do without tasks."""
 LEDGER_FAULTS = {"act": 0.4, "fork": 0.3}
-"""And once more: attempts do things outside, and people allow what cannot be undone."""
+"""And once more: attempts act outside and write on the blackboard, people allow what cannot be
+undone, and fork runs that have ended."""
 
 
 WORKERS = ("stubborn", "pull", "link")
