@@ -1,0 +1,1 @@
+"""Buses: within the process, NATS JetStream, Redis streams."""
