@@ -1,0 +1,1 @@
+"""Places that work is done in: containers, browsers, and pretended ones for tests."""
