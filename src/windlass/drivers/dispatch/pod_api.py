@@ -1,0 +1,87 @@
+"""The calls a launcher makes to the Kubernetes API: make, find, list, read the log of, delete."""
+
+import logging
+from typing import Any
+
+import msgspec
+
+from windlass.kube.api import KubeApi, KubeRefused
+from windlass.kube.pods import Pod, PodList
+from windlass.model.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+LOG_LINES = 500
+LOG_BYTES = 64 * 1024
+_PAGE = 500
+_pods = msgspec.json.Decoder(Pod)
+_lists = msgspec.json.Decoder(PodList)
+
+
+class PodApi:
+    """Pods of one cluster; those of one installation where they are listed."""
+
+    def __init__(self, api: KubeApi) -> None:
+        self._api = api
+
+    async def close(self) -> None:
+        await self._api.close()
+
+    async def create(self, namespace: str, body: dict[str, Any]) -> Pod:
+        """Make a pod, or find that it was made before: its name is its attempt's alone."""
+        try:
+            raw = await self._api.call("POST", f"/api/v1/namespaces/{namespace}/pods", body=body)
+        except KubeRefused as error:
+            if error.code != 409:
+                raise
+            raw = await self._existing(f"{namespace}/{body['metadata']['name']}")
+        return _pods.decode(raw)
+
+    async def _existing(self, pod: str) -> bytes:
+        try:
+            return await self._api.call("GET", _path(pod))
+        except KubeRefused as error:
+            if error.code != 404:
+                raise
+            raise Unavailable(f"pod {pod} went while it was looked at") from error
+
+    async def list(self, selector: str, namespace: str = "") -> list[Pod]:
+        """Pods with these labels, of one namespace or of all."""
+        found: list[Pod] = []
+        where = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
+        params = {"labelSelector": selector, "limit": str(_PAGE)}
+        while True:
+            page = _lists.decode(await self._api.call("GET", where, params))
+            for raw in page.items:
+                try:
+                    found.append(_pods.decode(raw))
+                except msgspec.MsgspecError as error:
+                    log.warning("a pod cannot be read and is passed over: %s", error)
+            if not page.metadata.continue_:
+                return found
+            params["continue"] = page.metadata.continue_
+
+    async def log(self, pod: str) -> str:
+        """The end of what a pod has said; nothing where nothing can be had."""
+        params = {"container": "main", "tailLines": str(LOG_LINES), "limitBytes": str(LOG_BYTES)}
+        try:
+            raw = await self._api.call("GET", _path(pod) + "/log", params)
+        except KubeRefused:
+            return ""
+        return raw[-LOG_BYTES:].decode(errors="replace")
+
+    async def delete(self, pod: str, uid: str) -> None:
+        """Have a pod end within its own grace, if it is still this one."""
+        body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        if uid:
+            body["preconditions"] = {"uid": uid}
+        try:
+            await self._api.call("DELETE", _path(pod), body=body)
+        except KubeRefused as error:
+            if error.code not in (404, 409):
+                raise
+
+
+def _path(pod: str) -> str:
+    namespace, _, name = pod.partition("/")
+    return f"/api/v1/namespaces/{namespace}/pods/{name}"

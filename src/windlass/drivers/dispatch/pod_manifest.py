@@ -1,0 +1,129 @@
+"""The pod of an attempt, as Kubernetes is told to make it: pure, and the same every time.
+
+Its name follows from the attempt, so making it twice finds it there. Labels and variables are
+FlowForge's; what is too long for a label stands in an annotation of the same name.
+"""
+
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+from windlass.model.pods import PodSpec
+from windlass.ports.pods import PodTask
+from windlass.protocol import pod_facts
+
+INSTALLATION = "windlass.io/installation"
+INPUT_BYTES_MAX = 96 * 1024
+"""A variable may have 128 KiB on Linux, its name included."""
+_NAME_MAX = 63
+_OTHER = re.compile(r"[^a-z0-9]+")
+_NOT_LABEL = re.compile(r"[^A-Za-z0-9_.-]+")
+_AMOUNT = re.compile(r"([0-9.]+)([A-Za-z]*)")
+_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15} | {
+    f"{unit}i": 1024**power for power, unit in enumerate("KMGTP", 1)
+}
+
+
+def pod_name(task: PodTask) -> str:
+    """`ff-<8 of the run>-<node>-<attempt>-<hash>`, with as much of the node as fits."""
+    mark = blake2b(task.attempt_id.encode(), digest_size=4).hexdigest()
+    head, tail = f"ff-{task.run_id[:8]}", f"{task.number}-{mark}"
+    room = _NAME_MAX - len(head) - len(tail) - 2
+    node = _OTHER.sub("-", task.node.lower()).strip("-")[:room].strip("-") or "task"
+    return f"{head}-{node}-{tail}"
+
+
+def manifest(
+    task: PodTask, installation: str, endpoints: Mapping[str, str], created_at: str
+) -> dict[str, Any]:
+    """What to create; `endpoints` are variables that say where things are."""
+    spec = task.spec
+    labels = {
+        pod_facts.MANAGED_BY: "flowforge",
+        pod_facts.WORKLOAD: "true",
+        pod_facts.WORKFLOW_ID: as_label(task.run_id),
+        pod_facts.TASK_ID: as_label(task.task_id),
+        pod_facts.TASK_NAME: as_label(task.node),
+        pod_facts.TENANT_ID: as_label(task.tenant),
+        pod_facts.PROJECT_ID: as_label(task.flow_id),
+        pod_facts.ATTEMPT: str(task.number),
+        INSTALLATION: installation,
+    }
+    main = {
+        "name": pod_facts.MAIN,
+        "image": spec.image,
+        "command": list(spec.command),
+        "args": list(spec.args),
+        "env": _env(task, endpoints),
+        "resources": _resources(spec, task.oom_count),
+    }
+    body: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": spec.grace_s,
+        "containers": [{name: value for name, value in main.items() if value}],
+        "nodeSelector": spec.node_selector,
+        "tolerations": list(spec.tolerations),
+        "serviceAccountName": spec.service_account,
+        "activeDeadlineSeconds": spec.active_deadline_s,
+    }
+    kept = ("restartPolicy", "terminationGracePeriodSeconds")
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": pod_name(task),
+            "labels": labels,
+            "annotations": {
+                pod_facts.TASK_ID: task.task_id,
+                pod_facts.CREATED_AT: created_at,
+            },
+        },
+        "spec": {name: value for name, value in body.items() if value or name in kept},
+    }
+
+
+def as_label(text: str) -> str:
+    """A text as a label can hold it: whole where that can be, else its end and a digest."""
+    plain = _NOT_LABEL.sub("-", text)
+    if plain == text and 0 < len(text) <= _NAME_MAX and text[0].isalnum() and text[-1].isalnum():
+        return text
+    mark = blake2b(text.encode(), digest_size=6).hexdigest()
+    end = plain[-(_NAME_MAX - len(mark) - 1) :].strip("-_.")
+    return f"{end}-{mark}" if end else mark
+
+
+def _env(task: PodTask, endpoints: Mapping[str, str]) -> list[dict[str, Any]]:
+    ours = {
+        "FLOWFORGE_TASK_ID": task.task_id,
+        "FLOWFORGE_WORKFLOW_ID": task.run_id,
+        "FLOWFORGE_TENANT_ID": task.tenant,
+        "FLOWFORGE_PROJECT_ID": task.flow_id,
+        "WINDLASS_ATTEMPT": task.attempt_id,
+        "WINDLASS_INPUT": task.input,
+        **endpoints,
+    }
+    plain = [{"name": name, "value": value} for name, value in {**task.spec.env, **ours}.items()]
+    secret = [
+        {"name": name, "valueFrom": {"secretKeyRef": {"name": ref.name, "key": ref.key}}}
+        for name, ref in task.spec.secrets.items()
+    ]
+    return [*plain, *secret]
+
+
+def _resources(spec: PodSpec, oom_count: int) -> dict[str, Any]:
+    """What it asks for is what it gets: nothing of it is taken away when its node is full."""
+    memory = grown(spec.memory, spec.oom_memory_factor, oom_count)
+    amounts = {"cpu": spec.cpu, "memory": memory}
+    amounts = {name: amount for name, amount in amounts.items() if amount}
+    limits = {**amounts, **({"nvidia.com/gpu": str(spec.gpu)} if spec.gpu else {})}
+    return {name: value for name, value in (("requests", amounts), ("limits", limits)) if value}
+
+
+def grown(memory: str, factor: float, times: int) -> str:
+    """An amount of memory, so many times more of it; in bytes once it has grown."""
+    if not memory or factor <= 1 or not times:
+        return memory
+    found = _AMOUNT.fullmatch(memory)
+    assert found is not None, "the definition was checked"
+    return str(int(float(found[1]) * _UNITS[found[2]] * factor**times))

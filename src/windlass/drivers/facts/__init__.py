@@ -1,0 +1,1 @@
+"""Queues that facts come in by."""
