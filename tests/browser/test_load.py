@@ -180,6 +180,7 @@ def ready(page: Page, view: str) -> Any:
     return page.get_by_role("row").nth(2) if view == "list" else page.locator("canvas")
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("view", ["dag", "list", "flow"])
 def test_ten_thousand_tasks_open_at_once_and_a_thousand_events_a_second_do_not_stop_the_page(

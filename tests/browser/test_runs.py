@@ -194,6 +194,7 @@ def test_the_keyboard_is_enough(site: Site, page: Page) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("Keyboard shortcuts")
 
 
+@pytest.mark.alone
 def test_a_run_of_ten_thousand_tasks_stays_responsive_and_opens_quickly(
     site: Site, page: Page
 ) -> None:

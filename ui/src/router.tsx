@@ -101,6 +101,17 @@ const deadLetters = createRoute({
   }),
   component: later(() => import('@/pages/dead-letters'), 'DeadLettersPage'),
 })
+const environments = createRoute({
+  getParentRoute: () => root,
+  path: '/environments',
+  validateSearch: (search: Search): { resource?: string; state?: string; run?: string; id?: string } => ({
+    resource: text(search.resource),
+    state: text(search.state),
+    run: text(search.run),
+    id: text(search.id),
+  }),
+  component: later(() => import('@/pages/environments'), 'EnvironmentsPage'),
+})
 const limits = createRoute({
   getParentRoute: () => root,
   path: '/limits',
@@ -115,7 +126,7 @@ const settings = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, runs, run, inbox, flows, flow, workers, packages, packageOne, limits, deadLetters, settings]),
+  routeTree: root.addChildren([overview, runs, run, inbox, flows, flow, workers, packages, packageOne, environments, limits, deadLetters, settings]),
   basepath: new URL(document.baseURI).pathname.replace(/\/$/, '') || '/',
   defaultPreload: 'intent',
 })

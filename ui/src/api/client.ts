@@ -147,12 +147,18 @@ export async function isThere(): Promise<boolean> {
   }
 }
 
-/** Fetch a file with the token and hand it to the browser to keep. */
-export async function download(path: string, name: string): Promise<void> {
+/** Fetch a file with the token. */
+export async function fetchFile(path: string, signal?: AbortSignal): Promise<Blob> {
   const token = getToken()
-  const answer = await fetch(address(path), { headers: { ...tenantHeader(), ...(token ? { Authorization: `Bearer ${token}` } : {}) } })
+  const headers = { ...tenantHeader(), ...(token ? { Authorization: `Bearer ${token}` } : {}) }
+  const answer = await fetch(address(path), { headers, signal })
   if (!answer.ok) throw await refusal(answer, 'GET')
-  saveAs(await answer.blob(), name)
+  return answer.blob()
+}
+
+/** Fetch a file and hand it to the browser to keep. */
+export async function download(path: string, name: string): Promise<void> {
+  saveAs(await fetchFile(path), name)
 }
 
 export function saveAs(content: Blob, name: string): void {
@@ -166,14 +172,17 @@ export function saveAs(content: Blob, name: string): void {
 async function refusal(answer: Response, method: string): Promise<ApiError> {
   const text = await answer.text()
   let error = new ApiError(answer.status, answer.statusText, text)
+  let passing = answer.status === 503
   try {
-    const body = JSON.parse(text) as { title?: string; detail?: string; problems?: Problem[] }
+    const body = JSON.parse(text) as { title?: string; detail?: string; error?: string; problems?: Problem[] }
+    // What is not installed stays away however long one waits: that is no outage.
+    passing &&= body.error !== 'not_installed'
     error = new ApiError(answer.status, body.title ?? '', body.detail ?? '', body.problems ?? [])
   } catch {
     // Not one of ours (a proxy, perhaps): the text itself is the best we have.
   }
   if (error.status === 401) setHealth({ signedOut: true })
-  if (error.status === 503) {
+  if (passing) {
     setHealth({ offline: error.detail })
     probe()
   } else if (method !== 'GET') setHealth({ offline: '' })

@@ -208,6 +208,197 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/envs/images": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Images by name, without logs; `status` for some of them. */
+        get: operations["images_list_images"];
+        put?: never;
+        /** Have an image pulled or built; how it goes is told by the image itself. */
+        post: operations["images_make_image"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/envs/images/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An image with its log, as far as it has come. */
+        get: operations["images_get_one_image"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/envs/kinds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which kinds of runtimes are at hand, and how to get the others. */
+        get: operations["envs_list_kinds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/envs/resources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Resources by name; `kind` and `status` for some of them. */
+        get: operations["envs_list_resources"];
+        put?: never;
+        /** Make a resource: what its places are, and how many there may be at once. */
+        post: operations["envs_make_resource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/envs/resources/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A resource, by its id or its name. */
+        get: operations["envs_get_one_resource"];
+        put?: never;
+        post?: never;
+        /** Delete a resource that has no sessions. */
+        delete: operations["envs_delete_resource"];
+        options?: never;
+        head?: never;
+        /** Change what the body names, and nothing else. */
+        patch: operations["envs_change_resource"];
+        trace?: never;
+    };
+    "/api/v1/envs/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sessions, the newest first; those that are over only if `state` asks for them. */
+        get: operations["envs_list_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/envs/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A session with its snapshots. */
+        get: operations["envs_get_one_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/envs/sessions/{id}/exec": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run a command in a place, to look what is there. */
+        post: operations["envs_execute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/envs/sessions/{id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Have a session given back that no attempt works in: held, kept, or not claimed yet. */
+        post: operations["envs_release_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/envs/sessions/{id}/screenshot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a browser shows, as PNG. */
+        get: operations["envs_screenshot"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/envs/sessions/{id}/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keep a place as it is. */
+        post: operations["envs_take_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events": {
         parameters: {
             query?: never;
@@ -219,6 +410,23 @@ export interface paths {
         get: operations["events_events"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/facts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** State what was seen outside, at most 1,000 facts at once. Each is taken for what it is worth */
+        post: operations["facts_state"];
         delete?: never;
         options?: never;
         head?: never;
@@ -477,6 +685,23 @@ export interface paths {
         get: operations["packages_get_package"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pods/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The program in a pod hands in its result or an error, or asks whether to go on. Its token is */
+        post: operations["pods_report"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1636,6 +1861,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workers/{id}/env/door": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Where an attempt reaches its browser. */
+        post: operations["env_work_door"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workers/{id}/env/exec": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An attempt runs a command in its place, to its end. */
+        post: operations["env_work_execute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workers/{id}/env/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An attempt reads a file of its place. */
+        post: operations["env_work_read"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workers/{id}/env/snapshot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An attempt has its place kept as it is. */
+        post: operations["env_work_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workers/{id}/env/write": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An attempt puts a file into its place. */
+        post: operations["env_work_write"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workers/{id}/exchange": {
         parameters: {
             query?: never;
@@ -1860,6 +2170,8 @@ export interface components {
          */
         Assigned: {
             attemptId: string;
+            /** @default null */
+            env: Record<string, never> | null;
             /** @default [] */
             feedback: unknown[];
             input: unknown;
@@ -1894,7 +2206,7 @@ export interface components {
             externalRef: string;
             finishedAt: number | null;
             id: string;
-            leaseUntil: number;
+            leaseUntil: number | null;
             log: string | null;
             metadata: unknown | null;
             number: number;
@@ -2203,6 +2515,256 @@ export interface components {
             /** @default [] */
             refused: components["schemas"]["DeadLetterRefused"][];
         };
+        /** EnvContent */
+        EnvContent: {
+            data: string;
+        };
+        /**
+         * EnvDoor
+         * @description Where a browser is reached while its lease lasts.
+         */
+        EnvDoor: {
+            path: string;
+        };
+        /** EnvExec */
+        EnvExec: {
+            attemptId: string;
+            callId: string;
+            command: string[];
+            /** @default {} */
+            env: {
+                [key: string]: string;
+            };
+            /** @default  */
+            stdin: string;
+            /** @default 60 */
+            timeoutS: number;
+            token: string | number;
+            /** @default  */
+            workdir: string;
+        };
+        /**
+         * EnvExecBody
+         * @description What an operator runs in a place, beside whatever happens there.
+         */
+        EnvExecBody: {
+            command: string[];
+            /** @default {} */
+            env: {
+                [key: string]: string;
+            };
+            /** @default  */
+            stdin: string;
+            /** @default 60 */
+            timeoutS: number;
+            /** @default  */
+            workdir: string;
+        };
+        /** EnvExecuted */
+        EnvExecuted: {
+            code: number;
+            /** @default false */
+            cut: boolean;
+            err: string;
+            out: string;
+            /** @default false */
+            timedOut: boolean;
+        };
+        /**
+         * EnvImageBody
+         * @description An image to be pulled (`registry`) or built (`dockerfile`).
+         */
+        EnvImageBody: {
+            /** @default  */
+            dockerfile: string;
+            /** @default  */
+            imageRef: string;
+            /** @default {} */
+            metadata: Record<string, never>;
+            name: string;
+            /** @default registry */
+            sourceType: string;
+        };
+        /**
+         * Page[EnvImageView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        EnvImagePage: {
+            items: components["schemas"]["EnvImageView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /** EnvImageView */
+        EnvImageView: {
+            changedAt: number;
+            createdAt: number;
+            createdBy: string;
+            digest: string;
+            dockerfile: string;
+            error: string;
+            host: string;
+            id: string;
+            imageRef: string;
+            log: string;
+            metadata: Record<string, never>;
+            name: string;
+            sourceType: string;
+            status: string;
+        };
+        /**
+         * Page[EnvKindView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        EnvKindPage: {
+            items: components["schemas"]["EnvKindView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /**
+         * EnvKindView
+         * @description A kind of runtime: whether anybody here has it.
+         */
+        EnvKindView: {
+            hosts: string[];
+            kind: string;
+            missing: string;
+        };
+        /**
+         * EnvMark
+         * @description Take a snapshot, or open the door to a browser.
+         */
+        EnvMark: {
+            attemptId: string;
+            callId: string;
+            token: string | number;
+        };
+        /** EnvRead */
+        EnvRead: {
+            attemptId: string;
+            callId: string;
+            path: string;
+            token: string | number;
+        };
+        /** EnvReleaseBody */
+        EnvReleaseBody: {
+            /** @default  */
+            reason: string;
+        };
+        /** EnvResourceBody */
+        EnvResourceBody: {
+            /** @default 1 */
+            capacity: number;
+            /** @default {} */
+            config: Record<string, never>;
+            kind: string;
+            /** @default {} */
+            metadata: Record<string, never>;
+            name: string;
+            /** @default active */
+            status: string;
+        };
+        /**
+         * Page[EnvResourceView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        EnvResourcePage: {
+            items: components["schemas"]["EnvResourceView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /**
+         * EnvResourcePatch
+         * @description Only what is named changes.
+         */
+        EnvResourcePatch: {
+            /** @default null */
+            capacity: number | null;
+            /** @default null */
+            config: Record<string, never> | null;
+            /** @default null */
+            metadata: Record<string, never> | null;
+            /** @default null */
+            status: string | null;
+        };
+        /** EnvResourceView */
+        EnvResourceView: {
+            capacity: number;
+            changedAt: number;
+            config: Record<string, never>;
+            createdAt: number;
+            createdBy: string;
+            id: string;
+            inUse: number;
+            kind: string;
+            metadata: Record<string, never>;
+            missing: string;
+            name: string;
+            status: string;
+            waiting: number;
+        };
+        /**
+         * Page[EnvSessionView]
+         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         */
+        EnvSessionPage: {
+            items: components["schemas"]["EnvSessionView"][];
+            /** @default null */
+            next: string | number | null;
+        };
+        /** EnvSessionView */
+        EnvSessionView: {
+            attemptId: string;
+            committedAt: number | null;
+            createdAt: number;
+            details: Record<string, never>;
+            drift: string;
+            epoch: number;
+            expiresAt: number | null;
+            host: string;
+            id: string;
+            kind: string;
+            place: string;
+            reason: string;
+            releasedAt: number | null;
+            resource: string;
+            runId: string;
+            /** @default [] */
+            snapshots: components["schemas"]["EnvSnapshotView"][];
+            state: string;
+            taskId: string;
+        };
+        /** EnvSnapshotView */
+        EnvSnapshotView: {
+            attemptId: string;
+            createdAt: number;
+            digest: string;
+            id: string;
+            kind: string;
+            ref: string;
+            sessionId: string;
+            sizeBytes: number;
+        };
+        /** EnvWrite */
+        EnvWrite: {
+            attemptId: string;
+            callId: string;
+            data: string;
+            path: string;
+            token: string | number;
+        };
+        /**
+         * Envelope
+         * @description A fact on its way.
+         */
+        Envelope: {
+            data: components["schemas"]["PodFact"];
+            timestamp: number;
+            /**
+             * @default task_status
+             * @enum {unknown}
+             */
+            type: "task_status";
+        };
         /**
          * ErrorView
          * @description RFC 9457 problem details, and the same in AstraFlow's words.
@@ -2265,6 +2827,20 @@ export interface components {
             slots: number;
             /** @default 0 */
             waitMs: number;
+        };
+        /**
+         * FactsBody
+         * @description Some facts, those about one task in the order in which they happened.
+         */
+        FactsBody: {
+            events: components["schemas"]["Envelope"][];
+        };
+        /**
+         * FactsTaken
+         * @description What became of each, in the same order.
+         */
+        FactsTaken: {
+            outcomes: string[];
         };
         /**
          * Fault
@@ -2595,6 +3171,65 @@ export interface components {
             currentPassword: string;
             password: string;
         };
+        /**
+         * PodFact
+         * @description One observation of one pod.
+         */
+        PodFact: {
+            /** @default null */
+            attempt: number | null;
+            event_id: string;
+            /** @default null */
+            exit_code: number | null;
+            /** @default null */
+            message: string | null;
+            namespace: string;
+            node: string | null;
+            observed_at: number;
+            pod_name: string;
+            pod_uid: string;
+            reason: components["schemas"]["PodReason"];
+            status: components["schemas"]["PodStatus"];
+            task_id: string;
+            /** @default null */
+            tenant_id: string | null;
+            /** @default null */
+            terminated_reason: string | null;
+            workflow_id: string;
+        };
+        /**
+         * PodReason
+         * @description Why, in the words of Kubernetes where it has one.
+         * @enum {unknown}
+         */
+        PodReason: "Completed" | "ContainerCreating" | "CreateContainerConfigError" | "CreateContainerError" | "DeadlineExceeded" | "Deleted" | "ErrImagePull" | "Error" | "Evicted" | "ImagePullBackOff" | "InitFailed" | "InvalidImageName" | "NodeLost" | "OOMKilled" | "Preempted" | "Running" | "StartError" | "Unschedulable";
+        /**
+         * PodReport
+         * @description A result, an error, or neither, to learn whether to go on.
+         */
+        PodReport: {
+            attemptId: string;
+            error?: components["schemas"]["Fault"];
+            output?: unknown;
+            /** @default {} */
+            usage: {
+                [key: string]: number;
+            };
+        };
+        /** PodReported */
+        PodReported: {
+            /** @default  */
+            detail: string;
+            status: string;
+            /** @default false */
+            stop: boolean;
+        };
+        /**
+         * PodStatus
+         * @description What a pod's task is told to be; never pending or queued, which are not the pod's to say.
+         * @enum {unknown}
+         */
+        PodStatus: "CANCELED" | "FAILED" | "RUNNING" | "SUCCEEDED";
         /** Preview */
         Preview: {
             previewImage: string | null;
@@ -3782,6 +4417,494 @@ export interface operations {
             };
         };
     };
+    images_list_images: {
+        parameters: {
+            query?: {
+                status?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvImagePage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    images_make_image: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EnvImageBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvImageView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    images_get_one_image: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvImageView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_list_kinds: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvKindPage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_list_resources: {
+        parameters: {
+            query?: {
+                kind?: string;
+                status?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvResourcePage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_make_resource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EnvResourceBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvResourceView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_get_one_resource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvResourceView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_delete_resource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_change_resource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EnvResourcePatch"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvResourceView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_list_sessions: {
+        parameters: {
+            query?: {
+                run?: string;
+                task?: string;
+                kind?: string;
+                resource?: string;
+                state?: string;
+                limit?: string;
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvSessionPage"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_get_one_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvSessionView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_execute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EnvExecBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvExecuted"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_release_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EnvReleaseBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_screenshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    envs_take_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvSnapshotView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
     events_events: {
         parameters: {
             query?: {
@@ -3800,6 +4923,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    facts_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["FactsBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FactsTaken"];
+                };
             };
             /** @description Refused */
             default: {
@@ -4375,6 +5531,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PackageDetail"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    pods_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PodReport"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PodReported"];
                 };
             };
             /** @description Refused */
@@ -7066,6 +8255,181 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CommandRef"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    env_work_door: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EnvMark"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvDoor"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    env_work_execute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EnvExec"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvExecuted"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    env_work_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EnvRead"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvContent"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    env_work_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EnvMark"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnvSnapshotView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    env_work_write: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EnvWrite"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
                 };
             };
             /** @description Refused */

@@ -1,4 +1,5 @@
 /** Chinese for every English text in the code; a missing line does not compile. */
+import { envs } from './zh-envs'
 import { fleet } from './zh-fleet'
 import { ledger } from './zh-ledger'
 import { plans } from './zh-plans'
@@ -7,6 +8,7 @@ import { settings } from './zh-settings'
 import { shell } from './zh-shell'
 
 export const zh = {
+  ...envs,
   ...fleet,
   ...ledger,
   ...operations,
@@ -110,6 +112,7 @@ export const zh = {
   late: '迟到',
   Lease: '租约',
   'lease until': '租约至',
+  Pod: 'Pod',
   Light: '浅色',
   'line {n}': '第 {n} 行',
   Link: '链接',

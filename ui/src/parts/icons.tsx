@@ -2,7 +2,7 @@
 import {
   Activity, AlarmClock, Archive, ArrowDown, ArrowLeft, ArrowLeftRight, ArrowRight, ArrowUp, Ban, Blocks, Bot, Box, Boxes,
   Check, ChevronDown, ChevronLeft, ChevronRight, CircleCheck, CircleDashed, CircleDot, CircleSlash, CircleX, Clock,
-  ClockAlert, Copy, Cpu, Download, Ellipsis, ExternalLink, Filter, Flag, Gauge, GitBranch, GitMerge, Hand, History, Hourglass,
+  ClockAlert, Container, Copy, Cpu, Download, Ellipsis, ExternalLink, Filter, Flag, Gauge, GitBranch, GitMerge, Hand, History, Hourglass,
   Inbox, KeyRound, Keyboard, LayoutDashboard, ListFilter, ListTree, LoaderCircle, LogOut, MailX, Menu, MessageSquareText,
   Minus, Monitor, Moon, Network, Package, PauseCircle, Play, Plus, Radio, RefreshCw, Repeat, RotateCcw, Route, ScrollText,
   Search, Settings, ShieldCheck, ShieldQuestion, SkipForward, Split, Square, Sun, Terminal, Timer, Trash2, TriangleAlert,
@@ -15,7 +15,7 @@ export type IconShape = LucideIcon
 
 export const ICONS = {
   // Places
-  overview: LayoutDashboard, runs: Activity, inbox: Inbox, flows: Workflow, packages: Package, workers: Cpu,
+  overview: LayoutDashboard, runs: Activity, inbox: Inbox, flows: Workflow, packages: Package, workers: Cpu, environments: Container,
   deadLetters: MailX, limits: Gauge, settings: Settings, users: Users, tokens: KeyRound, audit: History, tenants: Boxes,
   // States
   succeeded: CircleCheck, failed: CircleX, running: LoaderCircle, waiting: PauseCircle, verifying: ShieldQuestion,

@@ -5,6 +5,7 @@ import { type Attempt, failureOf, hasEnded, type Task } from '@/api/types'
 import { useT } from '@/i18n'
 import { FIELD } from '@/parts/basics'
 import { Span, Time } from '@/parts/clock'
+import { CopyButton } from '@/parts/copy'
 import { diffJson } from '@/parts/diff'
 import { Empty } from '@/parts/feedback'
 import { DiffView } from '@/parts/json'
@@ -29,13 +30,14 @@ export function Attempts({ task, attempts }: { task: Task; attempts: readonly At
             </span>
             <span className="block text-xs text-soft">
               <Time at={attempt.claimedAt} />
-              {!attempt.finishedAt && (
+              {!attempt.finishedAt && attempt.leaseUntil && (
                 <>
                   {' '}
                   · {t('lease until')} <Time at={attempt.leaseUntil} />
                 </>
               )}
             </span>
+            {attempt.externalRef && <Pod of={attempt.externalRef} />}
             {failureOf(attempt.error) && <span className="block text-bad">{failureOf(attempt.error)?.message}</span>}
           </li>
         ))}
@@ -64,6 +66,19 @@ export function Attempts({ task, attempts }: { task: Task; attempts: readonly At
         </section>
       )}
     </>
+  )
+}
+
+/** The pod that an attempt is: NAMESPACE/NAME, and its uid once it was seen. */
+function Pod({ of }: { of: string }) {
+  const t = useT()
+  const [namespace = '', name = ''] = of.split('/')
+  return (
+    <span className="mt-1 flex flex-wrap items-center gap-2 text-xs">
+      <span className="text-soft">{t('Pod')}</span>
+      <code className="min-w-0 font-mono wrap-anywhere">{`${namespace}/${name}`}</code>
+      <CopyButton text={`kubectl -n ${namespace} describe pod ${name}`} label="kubectl" />
+    </span>
   )
 }
 
