@@ -52,17 +52,25 @@ ui-types: $(UI_READY) $(STAMP) ## Generate the web UI's types after a change of 
 	$(BIN)/python ui/scripts/openapi.py
 	cd ui && npm run --silent types
 
-setup-tests: setup ## Make PostgreSQL, NATS, Redis and Chromium available to the tests
-	$(BIN)/python -m windlass.testing.servers
-	@if [ -x /usr/bin/chromium ]; then \
-	  echo "chromium: /usr/bin/chromium"; \
+# What wheels do not bring: a program to look for, and the Debian packages it comes with.
+define install
+	@if command -v $(1) >/dev/null || [ -x /usr/sbin/$(1) ]; then \
+	  echo "$(1): $$(command -v $(1) || echo /usr/sbin/$(1))"; \
 	elif [ "$$(id -u)" -ne 0 ]; then \
-	  echo "chromium: missing; the browser tests need it: ask an administrator to run 'apt-get install chromium'"; \
+	  echo "$(1): missing; $(3) tests need it: ask an administrator to run 'apt-get install $(2)'"; \
 	else \
 	  export DEBIAN_FRONTEND=noninteractive; \
-	  install="apt-get install -y -qq --no-install-recommends chromium"; \
+	  install="apt-get install -y -qq --no-install-recommends $(2)"; \
 	  $$install >/dev/null || { apt-get update -qq && $$install >/dev/null; }; \
 	fi
+endef
+
+setup-tests: setup ## Make PostgreSQL, NATS, Redis, Chromium and podman available to the tests
+	$(BIN)/python -m windlass.testing.servers
+	$(call install,chromium,chromium,the browser)
+	$(call install,podman,podman runc busybox-static uidmap,the container)
+	$(call install,busybox,podman runc busybox-static uidmap,the container)
+	$(call install,runc,podman runc busybox-static uidmap,the container)
 
 dev: setup ## Run everything in one process, with an embedded store
 	$(BIN)/windlass dev
@@ -88,8 +96,7 @@ test: setup ## Run the unit and property tests
 # The browser's driver keeps an event loop running for as long as its process lives, which no other
 # asynchronous test can bear: its tests have a process of their own.
 test-all: setup setup-tests check $(if $(UI_BUILT),ui-test) ## Check, then run every test
-	$(BIN)/pytest tests --ignore=tests/browser
-	$(BIN)/pytest tests/browser
+	$(BIN)/python tools/test_all.py
 
 bench: setup ## Measure throughput and latency
 	$(BIN)/windlass bench

@@ -1,12 +1,18 @@
 """Fixtures shared by every kind of test."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 
-from windlass.testing import servers
+from windlass.testing import podman, servers
+
+# How long an example takes says nothing where tests run side by side.
+hypothesis.settings.register_profile("windlass", deadline=None)
+hypothesis.settings.load_profile("windlass")
 
 
 @pytest.fixture(scope="session")
@@ -41,4 +47,22 @@ def nats_server() -> Iterator[servers.NatsServer]:
 def redis_server() -> Iterator[servers.RedisServer]:
     """One Redis server for the whole session."""
     with servers.redis() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The program."""
+    found = shutil.which("chromium")
+    if found is None:
+        pytest.skip("chromium missing; run `make setup-tests` as root")
+    return found
+
+
+@pytest.fixture(scope="session")
+def podman_server() -> Iterator[podman.PodmanServer]:
+    """One container runtime for the whole session, with one small image."""
+    if lacking := podman.missing():
+        pytest.skip(lacking)
+    with podman.podman() as server:
         yield server

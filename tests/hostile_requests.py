@@ -157,6 +157,35 @@ BODIES: dict[str, Json] = {
         "dryRun": True,
     },
     "POST /api/v1/dead-letters/drop": {"ids": ["{letter}"], "name": "n"},
+    "POST /api/v1/envs/resources": {
+        "name": "hostile",
+        "kind": "noop",
+        "capacity": 1,
+        "config": {"files": {"a": "b"}},
+        "metadata": {"a": [1]},
+        "status": "active",
+    },
+    "POST /api/v1/envs/images": {
+        "name": "hostile",
+        "sourceType": "dockerfile",
+        "imageRef": "a",
+        "dockerfile": "FROM scratch",
+        "metadata": {"a": [1]},
+    },
+    "PATCH /api/v1/envs/resources/{id}": {
+        "capacity": 2,
+        "config": {},
+        "metadata": {},
+        "status": "disabled",
+    },
+    "POST /api/v1/envs/sessions/{id}/release": {"reason": "r"},
+    "POST /api/v1/envs/sessions/{id}/exec": {
+        "command": ["true"],
+        "stdin": "aGk=",
+        "workdir": "/",
+        "env": {"A": "b"},
+        "timeoutS": 5,
+    },
     "PUT /api/v1/limit-rules": {
         "pattern": "bank:*",
         "max": 3,
@@ -230,7 +259,11 @@ _POCKETFLOW_QUERY = (
 )
 _HEADERS = ("Idempotency-Key", "Last-Event-ID", "X-Request-ID", "If-None-Match", "Range", "Accept")
 _TAKES_FILES = {"POST /api/v1/published-packages", "POST /api/v1/resources"}
-_TAKES_NOTHING = {"POST /api/v1/runs/{id}/rerun", "POST /api/v1/auth/refresh"}
+_TAKES_NOTHING = {
+    "POST /api/v1/runs/{id}/rerun",
+    "POST /api/v1/auth/refresh",
+    "POST /api/v1/envs/sessions/{id}/snapshots",
+}
 
 
 class Shot(NamedTuple):

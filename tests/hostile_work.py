@@ -6,6 +6,32 @@ Json = dict[str, Any]
 ATTEMPT: Json = {"attemptId": "none~1", "token": "t"}
 
 WORK: dict[str, Json] = {
+    "POST /api/v1/pods/report": {"attemptId": "none~1@1", "output": {"n": 1}, "usage": {"usd": 1}},
+    "POST /api/v1/facts": {
+        "events": [
+            {
+                "type": "task_status",
+                "timestamp": 1794850086,
+                "data": {
+                    "task_id": "none~a.0",
+                    "workflow_id": "none",
+                    "status": "FAILED",
+                    "event_id": "e1",
+                    "pod_uid": "u1",
+                    "pod_name": "p1",
+                    "namespace": "default",
+                    "node": "n1",
+                    "reason": "Error",
+                    "observed_at": 1794850086.5,
+                    "message": "no rows",
+                    "exit_code": 3,
+                    "tenant_id": "default",
+                    "attempt": 1,
+                    "terminated_reason": "DeletedByUser",
+                },
+            }
+        ]
+    },
     "POST /api/v1/workers/{id}/actions": {
         **ATTEMPT,
         "callId": "c1",
@@ -28,6 +54,24 @@ WORK: dict[str, Json] = {
         "revision": 1,
         "prefix": "bb.",
     },
+    "POST /api/v1/workers/{id}/env/exec": {
+        **ATTEMPT,
+        "callId": "c1",
+        "command": ["true"],
+        "stdin": "aGk=",
+        "workdir": "/",
+        "env": {"A": "b"},
+        "timeoutS": 5,
+    },
+    "POST /api/v1/workers/{id}/env/read": {**ATTEMPT, "callId": "c1", "path": "a.txt"},
+    "POST /api/v1/workers/{id}/env/write": {
+        **ATTEMPT,
+        "callId": "c1",
+        "path": "a.txt",
+        "data": "aGk=",
+    },
+    "POST /api/v1/workers/{id}/env/snapshot": {**ATTEMPT, "callId": "c1"},
+    "POST /api/v1/workers/{id}/env/door": {**ATTEMPT, "callId": "c1"},
     "POST /api/v1/workers/{id}/actions/end": {
         **ATTEMPT,
         "callId": "c1",

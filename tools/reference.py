@@ -46,7 +46,7 @@ def commands(
 def cli_page() -> str:
     parts = [f"{NOTE}\n# Command line", paragraphs(cli.help or "")]
     parts.append("`windlass COMMAND --help` says the same in a terminal.")
-    context = click.Context(cli, info_name="windlass")
+    context = click.Context(cli, info_name="windlass", **cli.context_settings)
     for name in cli.list_commands(context):
         head = cli.get_command(context, name)
         assert head is not None

@@ -226,6 +226,26 @@ async def test_named_queries(store: Store) -> None:
     assert len(await store.query("expired_leases", now=99, count_max=1, passed_over=0)) == 1
 
 
+async def test_attempts_that_are_pods_have_no_lease_and_are_found_by_their_pod(
+    store: Store,
+) -> None:
+    await make(
+        store,
+        an_attempt(f"{RUN}~c.3", lease_until=50, external_ref="ns/a"),
+        an_attempt(f"{RUN}~d.4", lease_until=40, external_ref="ns/b/u"),
+        an_attempt(f"{RUN}~e.5", lease_until=10, state=AttemptState.LOST, external_ref="ns/c"),
+        an_attempt(f"{RUN}~f.6", lease_until=60),
+    )
+    expired = await store.query("expired_leases", now=99, count_max=9, passed_over=0)
+    assert [row["id"] for row in expired] == [f"{RUN}~f.6@1"]
+    live = await store.query("detached_attempts", after="", count_max=9)
+    assert [row["external_ref"] for row in live] == ["ns/a", "ns/b/u"]
+    rest = await store.query("detached_attempts", after=live[0]["id"], count_max=1)
+    assert rest == [{**live[1], "state": "claimed", "cancel_at": None}]
+    named = await store.query("attempts_of_pod", refs=["ns/c", "ns/c/u", "ns/b"])
+    assert [row["id"] for row in named] == [f"{RUN}~e.5@1"]
+
+
 async def test_the_target_of_a_run_is_found_by_id_or_newest_name(store: Store) -> None:
     flows = [("f1", "a"), ("f2", "a"), ("f3", "f1"), ("f4", "none")]
     versions = [("f1", 1, "published"), ("f2", 1, "published"), ("f2", 2, "published")]

@@ -7,6 +7,7 @@ import pytest
 
 from tests.faults import (
     planted_budgets,
+    planted_envs,
     planted_ledger,
     planted_letters,
     planted_limits,
@@ -20,6 +21,7 @@ from windlass.testing.simulator import plan_for, simulate
 SEEDS_MAX = 400
 MORE = (
     planted_budgets,
+    planted_envs,
     planted_letters,
     planted_limits,
     planted_plans,

@@ -23,10 +23,11 @@ from windlass.kernel import (
     visits,
 )
 from windlass.kernel import requeue as requeuing
+from windlass.kernel.decision import NOTHING, Decision
 from windlass.kernel.events import AttemptSucceeded, Claim, TimerFired
 from windlass.kernel.finish import finish
 from windlass.kernel.nodes import call, fanout, subflow
-from windlass.kernel.turn import NOTHING, Decision, Turn
+from windlass.kernel.turn import Turn
 from windlass.model.errors import Problem
 from windlass.model.graph import Edge, Graph, Node
 from windlass.model.ids import branch_id, task_of
@@ -121,7 +122,7 @@ def join_off_by_one(patch: Patch) -> None:
     patch.setattr(routing, "close_branch", close_branch)
 
 
-@fault("timers that were due before a process started are never fired by it")
+@fault("timers that were due before a process started are never fired by it", first=100)
 def timer_lost_on_restart(patch: Patch) -> None:
     async def run_once(self: Any) -> int:
         store = self._engine.store

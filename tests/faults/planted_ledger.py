@@ -4,9 +4,10 @@ from msgspec.structs import replace
 
 from tests.faults.planted import Patch, fault
 from windlass.kernel import ledger, reports
+from windlass.kernel.decision import Decision
 from windlass.kernel.events import ActionBegan
 from windlass.kernel.finish import finish
-from windlass.kernel.turn import Decision, Turn
+from windlass.kernel.turn import Turn
 from windlass.model.ids import task_of
 from windlass.model.ledger import Approval, ApprovalState, approval_named
 from windlass.model.rows import Attempt

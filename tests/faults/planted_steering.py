@@ -1,7 +1,7 @@
 """Faults of barriers and of what people ask of plans that go on."""
 
 from tests.faults.planted import Patch, fault
-from windlass.kernel import barriers, scopes, steering
+from windlass.kernel import barriers, checkpoints, scopes, steering
 from windlass.kernel.turn import Turn
 from windlass.model.rows import Checkpoint, Task
 from windlass.model.states import TaskState
@@ -16,7 +16,7 @@ def barrier_leaks(patch: Patch) -> None:
     patch.setattr(barriers, "give_back_all", lambda turn: None)
 
 
-@fault("what comes up behind a barrier is handed out", first=500, needs=["planned", "steer"])
+@fault("what comes up behind a barrier is handed out", first=1850, needs=["planned", "steer"])
 def barrier_looked_at_once(patch: Patch) -> None:
     patch.setattr(Turn, "touched_tasks", lambda self: [])
 
@@ -45,6 +45,6 @@ def nobody_told_of_a_cancelled_task(patch: Patch) -> None:
 @fault("a claim is forgotten over a question, and the work done again", needs=["planned", "steer"])
 def claim_forgotten(patch: Patch) -> None:
     def hold(turn: Turn, task: Task) -> None:
-        turn.move(task, TaskState.WAITING, parked=barriers.HELD_CLAIM)
+        turn.move(task, TaskState.WAITING, parked=checkpoints.HELD_CLAIM)
 
     patch.setattr(barriers, "hold", hold)

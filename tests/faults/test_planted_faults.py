@@ -31,6 +31,7 @@ def test_there_are_enough_of_them() -> None:
     assert len({planted.name for planted in FAULTS}) >= 20
 
 
+@pytest.mark.timeout(300)  # they give way to tests that run beside them
 @pytest.mark.parametrize("planted", FAULTS, ids=lambda planted: planted.name)
 def test_the_simulator_finds(planted: Fault, hunts: Hunts) -> None:
     found = hunts[planted.name].result()

@@ -1,6 +1,7 @@
 """A served system for integration tests: real server and worker processes on both databases."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -43,29 +44,37 @@ class Served:
         return self.wait(self.start(flow, params))
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgres"])
-def database(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    postgres_server: servers.PostgresServer,
-) -> str:
-    """The URL of an empty database of each kind."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path_factory.mktemp('served') / 'windlass.db'}"
-    return postgres_server.new_database()
+class Systems:
+    """A served system on each kind of database, started when it is first asked for and kept."""
+
+    def __init__(self, folder: Path, postgres: servers.PostgresServer) -> None:
+        self._folder = folder
+        self._postgres = postgres
+        self._running = ExitStack()
+        self._known: dict[str, Served] = {}
+
+    def of(self, kind: str) -> Served:
+        if kind not in self._known:
+            files = self._folder / kind
+            files.mkdir()
+            db = f"sqlite:///{files}/windlass.db"
+            db = db if kind == "sqlite" else self._postgres.new_database()
+            self._known[kind] = self._running.enter_context(serving(db, files / "processes.log"))
+        return self._known[kind]
+
+    def stop(self) -> None:
+        self._running.close()
 
 
-@pytest.fixture(scope="session")
-def served(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+@contextmanager
+def serving(db: str, log: Path) -> Iterator[Served]:
     """A server with a push and a pull worker that host the built-in services."""
-    log = Path(tmp_path_factory.mktemp("logs")) / "processes.log"
-    server = ServerProcess(
-        database, "--admin-token", TOKEN, "--allow-scripts", "--lease-s", str(LEASE_S), log=log
-    )
+    options = ("--admin-token", TOKEN, "--allow-scripts", "--env-noop", "--lease-s", str(LEASE_S))
+    server = ServerProcess(db, *options, log=log)
     push = worker_process("builtin", server.url, "push", "--id", "w-push", token=TOKEN, log=log)
     pull = worker_process("builtin", server.url, "pull", "--id", "w-pull", token=TOKEN, log=log)
     with started(server, push, pull):
-        found = Served(server, database)
+        found = Served(server, db)
 
         def both_here() -> bool:
             items = found.http.get("/api/v1/workers").json()["items"]
@@ -74,3 +83,18 @@ def served(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         wait_until(both_here)
         yield found
         found.http.close()
+
+
+@pytest.fixture(scope="session")
+def systems(
+    tmp_path_factory: pytest.TempPathFactory, postgres_server: servers.PostgresServer
+) -> Iterator[Systems]:
+    systems = Systems(tmp_path_factory.mktemp("served"), postgres_server)
+    yield systems
+    systems.stop()
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+def served(request: pytest.FixtureRequest, systems: Systems) -> Served:
+    """A server with its workers, on each kind of database."""
+    return systems.of(request.param)

@@ -124,6 +124,7 @@ def worker_on(server: ServerProcess, number: int, folder: Path) -> Process:
     )
 
 
+@pytest.mark.alone
 def test_a_rate_is_exact_over_two_servers_and_four_workers_and_is_used(two: Two) -> None:
     two.here.push("rated", call("step", [{"key": "bank", "rate": RATE}]))
     # It is never exceeded; a neighbour of this machine may keep it from being used up, once.

@@ -80,6 +80,7 @@ async def cost_ms(store: Store, count: int) -> float:
     return sorted(times)[len(times) // 4] * 1000
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 async def test_what_is_blocked_costs_nothing_however_much_it_is(
     kind: str, tmp_path: Path, postgres_server: servers.PostgresServer

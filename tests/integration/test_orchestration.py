@@ -252,9 +252,8 @@ def test_a_planned_run_is_created_until_its_plan_stands_and_is_planned_anew(serv
 
 def test_what_there_is_nothing_behind_says_so(served: Served) -> None:
     at = Surface(served)
-    assert at.get("/env-resources") == {"items": []}
-    assert at.get("/container-images/capabilities")["dockerfile_build"] is False
     at.post("/env-resources", 503, name="box", kind="container")
+    assert "box" not in str(at.get("/env-resources"))
     run_id = at.start("orch.nobody", task("a"))
     rebuilt = at.post(f"/runs/{run_id}/blackboard/rebuild")
     assert rebuilt["blackboard_configured"] is True

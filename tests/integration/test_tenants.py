@@ -152,7 +152,7 @@ def world(
     sqlite = f"sqlite:///{folder / 'windlass.db'}"
     db = sqlite if request.param == "sqlite" else postgres_server.new_database()
     data = ("--data-dir", str(folder / "files"))
-    server = ServerProcess(db, "--admin-token", ADMIN, *data, log=folder / "log")
+    server = ServerProcess(db, "--admin-token", ADMIN, "--env-noop", *data, log=folder / "log")
     headers = {"Authorization": f"Bearer {ADMIN}", **NATIVE_TYPE}
     with started(server), httpx.Client(base_url=server.url, headers=headers, timeout=20) as http:
         tokens = {}
@@ -342,6 +342,10 @@ NOTHING_THERE = {
     "GET /api/v1/runs/{id}/blackboard/{key}",
     "GET /api/v1/runs/{id}/blackboard/{key}/revisions",
     "GET /orchestration/env-resources/{id}",
+    "GET /api/v1/envs/resources/{id}",
+    "GET /api/v1/envs/sessions/{id}",
+    "GET /api/v1/envs/images/{id}",
+    "GET /api/v1/envs/sessions/{id}/screenshot",
     "GET /orchestration/container-images/{id}",
     "GET /api/v1/attempt-parameters/{attempt_id}",
     "GET /api/v1/workflows/{id}/preview",

@@ -59,6 +59,7 @@ def flow(seconds: float) -> dict[str, object]:
     return {"start": "a", "nodes": {"a": node}, "edges": []}
 
 
+@pytest.mark.alone
 def test_a_cancel_reaches_a_busy_worker_of_the_other_server_within_a_second(two: Two) -> None:
     two.here.push("long", flow(60))
     run_id = two.here.start("long")
@@ -93,6 +94,7 @@ def test_whoever_waits_for_a_run_here_hears_of_its_end_there(two: Two) -> None:
 WAIT = {"kind": "wait_event", "params": {"signal_key": "$shared.go"}}
 
 
+@pytest.mark.alone
 def test_a_stream_here_tells_at_once_what_was_committed_there(two: Two) -> None:
     two.here.push("wait", {"start": "a", "nodes": {"a": WAIT}, "edges": []})
     run_id = two.here.start("wait")

@@ -16,6 +16,7 @@ from windlass.model import (
     blackboard,
     dead_letters,
     effects,
+    envs,
     ledger,
     limits,
     packages,
@@ -39,12 +40,15 @@ NAMES = [
     "0012_budgets",
     "0013_ledger",
     "0014_blackboard",
+    "0015_envs",
+    "0016_pods",
 ]
 WHERE_ROWS_ARE = (
     access,
     blackboard,
     dead_letters,
     effects,
+    envs,
     ledger,
     limits,
     packages,

@@ -4,14 +4,14 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from tests.property.joined_graphs import joined_graph
 from tests.property.meddled import Meddled, check_counters, told
 from windlass.kernel.events import PatchGraph
 from windlass.kernel.patching import extended
-from windlass.model.errors import Conflict, DefinitionError
+from windlass.model.errors import Conflict, DefinitionError, TooMuchWork
 from windlass.model.graph import Activation, Edge, Graph, Kind, Node, Output, Ref, Root, Target
 from windlass.model.graph import Transport as By
 from windlass.model.ids import node_path
@@ -86,7 +86,7 @@ def grow(meddled: Meddled, number: int) -> None:
 
 
 @given(joined_graph(), st.integers(0, 2**32), st.integers(1, 20), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_run_that_was_patched_ends_as_a_fresh_run_of_its_last_graph(
     graph: Graph, seed: int, deeds: int, meddling: bool
 ) -> None:
@@ -98,9 +98,12 @@ def test_a_run_that_was_patched_ends_as_a_fresh_run_of_its_last_graph(
             meddled.meddle()
         elif queued := meddled.run.queued():
             meddled.work(meddled.rng.choice(queued))
-    meddled.settle()
-    fresh = Meddled(meddled.run.graph, 0)
-    fresh.finish()
+    try:
+        meddled.settle()
+        fresh = Meddled(meddled.run.graph, 0)
+        fresh.finish()
+    except TooMuchWork:
+        reject()  # loops in loops may double a value until it is too long for any run
     assert told(meddled.run) == told(fresh.run)
     check_counters(meddled.run)
     check_kept(graph, meddled)

@@ -57,7 +57,7 @@ def cut_and_resume(worker: WorkerLink, server: ServerLink, now: float) -> Server
     return fresh
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32),
     harm=st.sampled_from([0.0, 0.1, 0.3]),
@@ -119,7 +119,7 @@ def handle(
         settled.add(waiting[event.id])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
 def test_no_bytes_whatever_do_more_than_end_the_connection(frame: bytes) -> None:
     _, server = pair(Generation.SECOND)
@@ -127,7 +127,7 @@ def test_no_bytes_whatever_do_more_than_end_the_connection(frame: bytes) -> None
         assert server.receive(frame, 0) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     type_=st.sampled_from(["biz.exec.result", "control.register", "biz.pkg.event", "nonsense"]),
     payload=st.recursive(

@@ -12,7 +12,7 @@ from windlass.model.graph import Graph
 
 
 @given(joined_graph(), st.integers(0, 2**32), st.integers(0, 25))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_whatever_is_redone_the_run_ends_as_a_fresh_one_would(
     graph: Graph, seed: int, deeds: int
 ) -> None:
@@ -27,7 +27,7 @@ def test_whatever_is_redone_the_run_ends_as_a_fresh_one_would(
 
 
 @given(joined_graph(), st.integers(0, 2**32), st.integers(1, 3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_handler_that_says_something_else_is_heard_downstream_and_nowhere_else(
     graph: Graph, seed: int, redos: int
 ) -> None:

@@ -52,7 +52,7 @@ def work(run: Played, count: int) -> list[str]:
     return done
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(graphs(), st.data())
 def test_a_replan_redoes_what_changed_and_what_stands_on_it(
     needs: list[set[int]], data: st.DataObject

@@ -83,7 +83,7 @@ def expected(play: dict[str, Any]) -> tuple[dict[int, str], list[bool]]:
 
 
 @given(plays())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_node_begins_once_after_all_before_it_or_is_skipped(play: dict[str, Any]) -> None:
     run = Played(compile_workflow(graph_of(play["count"], play["edges"], play["conditions"])))
     begun: list[int] = []
@@ -126,7 +126,7 @@ def check_arrived(
 
 
 @given(plays(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_failed_workflow_that_is_retried_ends_as_if_nothing_had_happened(
     play: dict[str, Any], data: st.DataObject
 ) -> None:
@@ -189,7 +189,7 @@ def nests(draw: st.DrawFn) -> tuple[dict[str, Any], int]:
 
 
 @given(nests())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_value_passes_through_any_nest_of_containers(nest: tuple[dict[str, Any], int]) -> None:
     definition, calls = nest
     run = Played(compile_workflow(definition))
@@ -208,7 +208,7 @@ def test_a_value_passes_through_any_nest_of_containers(nest: tuple[dict[str, Any
 
 
 @given(st.integers(1, 3), st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_however_middlewares_call_fail_and_end_the_run_ends_with_them(count: int, rng: Any) -> None:
     ids = [f"m{at}" for at in range(count)]
     host = node("h", middlewares=[node(each, id=each) for each in ids])
@@ -287,7 +287,7 @@ def test_any_json_value_is_a_graph_or_a_definition_error(value: object) -> None:
     st.sampled_from(["source", "target", "condition", "id"]),
     anything,
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_a_workflow_with_a_spoilt_field_is_sound_or_refused(
     field: str, value: object, end: str, other: object
 ) -> None:

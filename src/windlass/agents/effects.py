@@ -58,5 +58,7 @@ def load_tools(modules: Iterable[str]) -> list[AgentTool]:
 
 RESERVED = frozenset(
     {"add_artifact", "ask_human", "finish", "list_board", "read_board", "write_board"}
+    | {"env_run", "env_read", "env_write"}
+    | {"browser_open", "browser_read", "browser_click", "browser_fill"}
 )
 """The names of what every agent has."""

@@ -2,10 +2,13 @@
 
 from windlass.agents.agent import ProfileAgent
 from windlass.agents.board import BoardTools
+from windlass.agents.envs import EnvTools
 from windlass.agents.models import model_of
 from windlass.agents.settings import AgentSettings
 from windlass.model.errors import BadRequest
 from windlass.worker.registry import Worker
+
+_SOURCES = (BoardTools(), EnvTools())
 
 
 def agents_worker(settings: AgentSettings) -> Worker:
@@ -18,6 +21,6 @@ def agents_worker(settings: AgentSettings) -> Worker:
             raise BadRequest(f'"{named}" is no profile that is served here; there is {served}')
     worker = Worker()
     for profile in settings.profiles:
-        agent = ProfileAgent(profile, model_of(settings, profile), settings, (BoardTools(),))
+        agent = ProfileAgent(profile, model_of(settings, profile), settings, _SOURCES)
         worker.add(profile, agent.serve)
     return worker

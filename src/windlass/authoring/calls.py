@@ -41,6 +41,8 @@ class Options(TypedDict, total=False):
     """Limits by key, as in `[{"key": "bank:$params.customer", "max": 5}]`."""
     budget: Mapping[str, Any]
     """What each task may use up, as in `{"tokens": 5000, "estimate": {"tokens": 500}}`."""
+    env: str | Mapping[str, Any]
+    """The resource whose place it is done in, or `{"resource": "py", "keep_failed_s": 600}`."""
 
 
 _RENAMED = {"retries": "max_retries"}

@@ -12,6 +12,7 @@ from windlass.model.errors import (
     DefinitionError,
     Denied,
     NotFound,
+    NotInstalled,
     StaleLease,
     Unauthorized,
     Unavailable,
@@ -50,7 +51,7 @@ def code_for(error: Exception) -> int:
     match error:
         case RunEnded():
             return 1
-        case NotFound() | Conflict() | StaleLease():
+        case NotFound() | NotInstalled() | Conflict() | StaleLease():
             return 3
         case Unauthorized() | Denied():
             return 4

@@ -17,7 +17,8 @@ def limit() -> None:
 
     A key is what a definition's `limits` make of it, such as `bank:42`. `service:NAME` is for all
     tasks of a service, `tenant` for all of the tenant's, `budget:UNIT` for what all of those use up
-    (tokens, money, attempts, seconds), `retries` for attempts of tasks that have failed before.
+    (tokens, money, attempts, seconds), `retries` for attempts of tasks that have failed before,
+    `env:NAME` for sessions of an environment and `envs` for all of the tenant's.
     """
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from windlass.cli.kube_options import kube_options
 from windlass.cli.settings import F, database_url, setting
 from windlass.wiring.options import ServerOptions
 
@@ -192,6 +193,41 @@ def dev(
     "--tool-effects",
     default="",
     help="Effect classes of tools: deploy=external_irreversible,ping=external_read,….",
+)
+@kube_options
+@setting(
+    "--env-docker",
+    default="",
+    help="Docker's API (Docker or podman) to make containers with: unix:///… or tcp://….",
+)
+@setting("--env-browser", default="", help="The Chromium to make browser sessions with.")
+@setting(
+    "--env-noop/--no-env-noop",
+    default=False,
+    help="Pretend environments of the kind noop, to try flows without a runtime.",
+)
+@setting(
+    "--env-lease-s",
+    type=click.FloatRange(min=1),
+    default=1800.0,
+    show_default=True,
+    help="Seconds a place that was made for a task waits for somebody to claim the task.",
+)
+@setting(
+    "--bus",
+    default="",
+    help="Where events of runs are published: nats://HOST:4222 (JetStream) or redis://HOST:6379/0.",
+)
+@setting(
+    "--bus-prefix",
+    default="windlass",
+    show_default=True,
+    help="What subjects on the bus begin with, as in PREFIX.run.event.RUN.TYPE.",
+)
+@setting(
+    "--redis",
+    default="",
+    help="Redis whose stream ff:stream:task says what became of pods: redis://HOST:PORT/0, ….",
 )
 @setting(
     "--no-worker-s",

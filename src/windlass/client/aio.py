@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 import anyio
 import httpx
 
-from windlass.client import calls, forks, ledger, plan_calls, scripts, wire
+from windlass.client import calls, envs, forks, ledger, plan_calls, scripts, wire
 from windlass.client import dead_letters as letters
 from windlass.client.methods import AsyncMethod, AsyncRunMethod, Becomes
 from windlass.client.requests import Call, Pause, Script, Work
 from windlass.client.settings import resolve
 from windlass.client.shapes import EventInfo, RunInfo
 from windlass.client.sse import Follow
-from windlass.client.tls import tls_context
+from windlass.client.tls import http_tls
 from windlass.model.errors import WindlassError
 
 P = ParamSpec("P")
@@ -62,7 +62,7 @@ class AsyncClient:
             headers=wire.headers_for(settings),
             transport=transport,
             trust_env=wire.may_use_proxy(settings),
-            verify=tls_context(settings.url, settings.tls_ca) or True,
+            verify=http_tls(settings.url, settings.tls_ca),
         )
 
     publish = AsyncMethod(calls.publish)
@@ -100,6 +100,21 @@ class AsyncClient:
     dead_letter = AsyncMethod(letters.dead_letter)
     replay_dead_letters = AsyncMethod(letters.replay_dead_letters)
     drop_dead_letters = AsyncMethod(letters.drop_dead_letters)
+    env_resources = AsyncMethod(envs.env_resources)
+    env_resource = AsyncMethod(envs.env_resource)
+    create_env_resource = AsyncMethod(envs.create_env_resource)
+    change_env_resource = AsyncMethod(envs.change_env_resource)
+    delete_env_resource = AsyncMethod(envs.delete_env_resource)
+    env_kinds = AsyncMethod(envs.env_kinds)
+    env_sessions = AsyncMethod(envs.env_sessions)
+    env_session = AsyncMethod(envs.env_session)
+    release_env_session = AsyncMethod(envs.release_env_session)
+    snapshot_env_session = AsyncMethod(envs.snapshot_env_session)
+    exec_env_session = AsyncMethod(envs.exec_env_session)
+    env_images = AsyncMethod(envs.env_images)
+    env_image = AsyncMethod(envs.env_image)
+    build_env_image = AsyncMethod(envs.build_env_image)
+    pull_env_image = AsyncMethod(envs.pull_env_image)
     tokens = AsyncMethod(calls.tokens)
     revoke_token = AsyncMethod(calls.revoke_token)
     users = AsyncMethod(calls.users)

@@ -8,6 +8,7 @@ from windlass.model.errors import (
     DefinitionError,
     Denied,
     NotFound,
+    NotInstalled,
     Problem,
     Unauthorized,
     Unavailable,
@@ -53,6 +54,8 @@ def error_of(status: int, body: bytes, retry_after: str | None = None) -> Windla
     text = problem.text or f"the server answered {status}"
     if status == 422 and problem.problems:
         return DefinitionError(problem.problems)
+    if problem.error == "not_installed":
+        return NotInstalled(text)
     if status in _PASSING:
         return Unavailable(text, _seconds(retry_after))
     known = _CLASSES.get(status)

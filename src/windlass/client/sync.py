@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import httpx
 
-from windlass.client import calls, forks, ledger, plan_calls, scripts, wire
+from windlass.client import calls, envs, forks, ledger, plan_calls, scripts, wire
 from windlass.client import dead_letters as letters
 from windlass.client.methods import Becomes, Method, RunMethod
 from windlass.client.requests import Call, Pause, Script, Work
 from windlass.client.settings import resolve
 from windlass.client.shapes import EventInfo, RunInfo
 from windlass.client.sse import Follow
-from windlass.client.tls import tls_context
+from windlass.client.tls import http_tls
 from windlass.model.errors import WindlassError
 
 P = ParamSpec("P")
@@ -60,7 +60,7 @@ class Client:
             headers=wire.headers_for(settings),
             transport=transport,
             trust_env=wire.may_use_proxy(settings),
-            verify=tls_context(settings.url, settings.tls_ca) or True,
+            verify=http_tls(settings.url, settings.tls_ca),
         )
 
     publish = Method(calls.publish)
@@ -98,6 +98,21 @@ class Client:
     dead_letter = Method(letters.dead_letter)
     replay_dead_letters = Method(letters.replay_dead_letters)
     drop_dead_letters = Method(letters.drop_dead_letters)
+    env_resources = Method(envs.env_resources)
+    env_resource = Method(envs.env_resource)
+    create_env_resource = Method(envs.create_env_resource)
+    change_env_resource = Method(envs.change_env_resource)
+    delete_env_resource = Method(envs.delete_env_resource)
+    env_kinds = Method(envs.env_kinds)
+    env_sessions = Method(envs.env_sessions)
+    env_session = Method(envs.env_session)
+    release_env_session = Method(envs.release_env_session)
+    snapshot_env_session = Method(envs.snapshot_env_session)
+    exec_env_session = Method(envs.exec_env_session)
+    env_images = Method(envs.env_images)
+    env_image = Method(envs.env_image)
+    build_env_image = Method(envs.build_env_image)
+    pull_env_image = Method(envs.pull_env_image)
     tokens = Method(calls.tokens)
     revoke_token = Method(calls.revoke_token)
     users = Method(calls.users)

@@ -35,9 +35,9 @@ from windlass.kernel.events import (
     LeaseExpired,
     TimerFired,
 )
-from windlass.model.errors import BadRequest, Unavailable
+from windlass.model.errors import BadRequest, Conflict, Unavailable
 from windlass.model.rows import Event, Failure
-from windlass.ports.store import Raced, Store, Writes
+from windlass.ports.store import Raced, Store, Taken, Writes
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +82,8 @@ class Advance:
         self.listeners: list[Callable[[Writes], None]] = [self.limiting.committed]
         self.on_unserved: list[Callable[[set[str]], None]] = []
         """Told of queues that were given tasks nobody in this process waits for."""
+        self.promise: Callable[[Writes, int], None] | None = None
+        """Adds to a commit what is to be done once it is there."""
         self.passes = 0
         self._waiting_since: float | None = None
         """When the oldest of what waits began to wait, by the monotonic clock."""
@@ -187,6 +189,10 @@ class Advance:
                     if isinstance(job, WriteJob) and job.stands:
                         self._refuse([job], Outdated(str(error)))
                         break
+                    if isinstance(error, Taken) and isinstance(job, WriteJob):
+                        # Somebody made the same at the same moment; it will be there next time too.
+                        self._refuse([job], Conflict("the same was made at this very moment"))
+                        break
                     if last:
                         self._refuse([job], Unavailable(f"too much contention: {error}"))
                 except Unavailable as error:
@@ -231,6 +237,8 @@ class Advance:
                 else:
                     await work.settle()
                 if not work.batch.empty:
+                    if self.promise is not None:
+                        self.promise(work.batch.writes, work.now)
                     work.batch.writes.notices = work.notices()
                     await session.save(work.batch.writes)
         except Unavailable:

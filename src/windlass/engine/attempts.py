@@ -143,12 +143,16 @@ class Attempts:
     async def token(self, attempt_id: str) -> str:
         if not self._secret:
             self._secret = bytes.fromhex(await self._engine.store.secret())
-        return blake2b(attempt_id.encode(), key=self._secret, digest_size=16).hexdigest()
+        return attempt_token(self._secret, attempt_id)
 
     async def check_token(self, attempt_id: str, token: str) -> None:
         expected = await self.token(attempt_id)
         if not hmac.compare_digest(expected.encode(), token.encode()):
             raise StaleLease(f"the token does not belong to attempt {attempt_id}")
+
+
+def attempt_token(secret: bytes, attempt_id: str) -> str:
+    return blake2b(attempt_id.encode(), key=secret, digest_size=16).hexdigest()
 
 
 def length_of(output: Json | msgspec.Raw) -> int:

@@ -14,6 +14,7 @@ from windlass.model.values import storable
 from windlass.ports.store import Cond
 
 Entry = BoardEntry | BoardPast
+_FOUND_MAX = 500
 _LAST = "\U0010ffff"
 """Comes after whatever a key goes on with."""
 
@@ -72,3 +73,13 @@ async def revisions(
     if until:
         where.append(Cond("revision", "<=", until))
     return await engine.store.page(BoardPast, where, order="revision", descending=True, limit=limit)
+
+
+async def found(
+    engine: Engine, run_id: str, key: str, prefix: str, revision: int
+) -> Sequence[Entry]:
+    """A key of a run as it stands or stood, or all that begin so."""
+    if key:
+        return [await read(engine, run_id, key, revision)]
+    where = beginning(run_id, prefix)
+    return await engine.store.page(BoardEntry, where, order="key", limit=_FOUND_MAX)

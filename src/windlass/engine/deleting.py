@@ -12,6 +12,7 @@ from windlass.model.blackboard import BoardEntry, BoardPast
 from windlass.model.budgets import SCALES, budget_key
 from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
+from windlass.model.envs import EnvSession, EnvSnapshot, EnvState
 from windlass.model.errors import Conflict
 from windlass.model.ledger import Action, Approval
 from windlass.model.limits import LimitUse, limit_id
@@ -49,6 +50,8 @@ OF_A_RUN: tuple[tuple[type[Row], str], ...] = (
     (BoardPast, "revision"),
     (Action, "id"),
     (Approval, "id"),
+    (EnvSnapshot, "id"),
+    (EnvSession, "id"),
     (Attempt, "id"),
     (Task, "id"),
     (GraphPatch, "rev"),
@@ -61,6 +64,12 @@ async def delete_run(engine: Engine, run: Run, *along: Row) -> None:
     `along` are made in the commit that takes the run away."""
     if run.state not in RUN_ENDED:
         raise Conflict(f"run {run.id} is {run.state}; cancel it first")
+    alive = [Cond("run_id", "=", run.id), Cond("state", "!=", str(EnvState.RELEASED))]
+    if await engine.store.count(EnvSession, alive):
+        raise Conflict(
+            f"run {run.id} has environments that are not given back yet; try again in a moment,"
+            " or see `windlass env ls`"
+        )
     try:
         for table, order in OF_A_RUN:
             await _delete_all(engine, run, table, order)

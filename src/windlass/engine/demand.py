@@ -16,6 +16,7 @@ from windlass.engine.limits.gate import Gate
 from windlass.engine.shares import LOOKED_INTO, Shares
 from windlass.kernel.events import Claim
 from windlass.model.assignment import Assignment
+from windlass.model.envs import EnvResource
 from windlass.model.queues import is_own, service_of
 from windlass.model.rows import Json, Task
 
@@ -87,6 +88,8 @@ class Matches(msgspec.Struct):
     left: list[Task]
     blocked: list[tuple[Task, str]] = []
     """Tasks somebody would take that are over a limit, and which."""
+    unplaced: list[tuple[Task, EnvResource]] = []
+    """Tasks somebody would take that get a place to be done in first."""
 
 
 class Taken:
@@ -226,6 +229,8 @@ class Demands:
                     matches.blocked.append((task, limit))
                 else:
                     matches.left.append(task)
+            elif gate is not None and (resource := gate.wanted(task)) is not None:
+                matches.unplaced.append((task, resource))
             else:
                 taken.add(best, queue)
                 if shares is not None:

@@ -6,7 +6,7 @@ one holds what they share. The loops beside them are started by the wiring.
 
 import asyncio
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from windlass.engine.tenants import Tenants, TenantStore
 from windlass.engine.window_counts import WindowCounts
 from windlass.kernel.bounds import Limits
 from windlass.kernel.events import RunEvent
+from windlass.model.envs import EnvResource
 from windlass.model.errors import Unavailable
 from windlass.model.ids import uuid7
 from windlass.model.limits import RETRY_KEY, Limit, LimitRule, LimitUse, usual_burst
@@ -102,6 +103,10 @@ class Engine:
         """Where the nodes of workflows went in their graphs, by version."""
         self.installing: dict[str, Installing] = {}
         """By package (`name@version`): whom this process told last to install it."""
+        self.fact_counts: Counter[str] = Counter()
+        """What became of the facts that were stated here."""
+        self.pods_wait: dict[str, str] = {}
+        """What pods that have not begun wait for, by attempt, where this process launches them."""
         self.feed = Feed()
         self.duties = Duties()
         self.advance.listeners.append(self.feed.committed)
@@ -136,7 +141,13 @@ class Engine:
     async def refresh_limits(self) -> None:
         """Take note of rules on limits, and of services that want to be left alone."""
         rules = self.advance.limiting.rules
-        rules.replace(await self.store.page(LimitRule, limit=RULES_MAX))
+        resources = await self.store.page(EnvResource, limit=RULES_MAX)
+        before = rules.envs
+        rules.replace(await self.store.page(LimitRule, limit=RULES_MAX), resources)
+        news = [key for key, row in rules.envs.items() if before.get(key) != row]
+        if news:
+            # Whoever waited for a place of it waited for another one, or for none.
+            self.advance.look_at_limits(news, probe=True)
         now = self.store.now()
         paused = [Cond("paused_until", ">", now)]
         rules.paused(await self.store.page(LimitUse, paused, limit=RULES_MAX), now)

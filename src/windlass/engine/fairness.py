@@ -18,6 +18,7 @@ from itertools import islice
 
 from windlass.engine.jobs import AnyJob, Job, StartJob, WriteJob
 from windlass.engine.workspace import RunView
+from windlass.kernel.decision import Decision
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
@@ -25,7 +26,6 @@ from windlass.kernel.events import (
     LeaseExpired,
     TimerFired,
 )
-from windlass.kernel.turn import Decision
 from windlass.model.rows import Task
 
 _IN_TURN = (AttemptFailed, AttemptStarted, AttemptSucceeded, LeaseExpired, TimerFired)

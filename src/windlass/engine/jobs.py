@@ -7,9 +7,11 @@ from typing import Any
 from windlass.engine.demand import Demand
 from windlass.kernel.bounds import Limits
 from windlass.kernel.decide import decide, run_id_of, start
+from windlass.kernel.decision import Decision
 from windlass.kernel.events import (
     ActionBegan,
     ActionEnded,
+    AttemptDetached,
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
@@ -17,17 +19,23 @@ from windlass.kernel.events import (
     BreakRun,
     CheckpointAnswered,
     Claim,
+    EnvAllocated,
+    EnvGivenUp,
+    EnvRefused,
+    EnvReleased,
+    EnvReserved,
+    EnvSeen,
     ForkRun,
     LeaseExpired,
     NextRequested,
     ParkTask,
+    PodObserved,
     RunEvent,
     StartRun,
     TimerFired,
     WakeTask,
 )
 from windlass.kernel.fork import fork
-from windlass.kernel.turn import Decision
 from windlass.kernel.view import Need, View
 from windlass.model.errors import NotFound, WindlassError
 from windlass.model.graph import Graph
@@ -69,7 +77,7 @@ class Job:
 
     def break_run(self, error: Exception) -> None:
         """End the run instead: this event can never be decided, or never be stored."""
-        results = isinstance(self.event, AttemptSucceeded | AttemptFailed)
+        results = isinstance(self.event, AttemptSucceeded | AttemptFailed | PodObserved)
         text = (
             str(error) if isinstance(error, WindlassError) else f"{type(error).__name__}: {error}"
         )
@@ -86,6 +94,8 @@ class Job:
                 AttemptSucceeded()
                 | AttemptFailed()
                 | AttemptStarted()
+                | AttemptDetached()
+                | PodObserved()
                 | NextRequested()
                 | BoardWritten()
                 | ActionBegan()
@@ -98,10 +108,14 @@ class Job:
                     Need("attempts", self.event.attempt_id),
                     *lineage(task),
                 ]
-            case ParkTask() | WakeTask():
+            case ParkTask() | WakeTask() | EnvReserved():
                 return [Need("runs", self.run_id), *lineage(self.event.task_id)]
             case Claim():
                 return [Need("runs", self.run_id), *lineage(self.event.task_id)]
+            case EnvAllocated() | EnvRefused() | EnvSeen() | EnvReleased() | EnvGivenUp():
+                session = Need("env_sessions", self.event.session_id)
+                of_task = lineage(self.event.session_id.rpartition("!")[0])
+                return [Need("runs", self.run_id), session, *of_task]
             case TimerFired():
                 return [
                     Need("runs", self.run_id),

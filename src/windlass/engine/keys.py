@@ -47,7 +47,7 @@ class Keyed:
         if found is None:
             try:
                 await act(*self.rows(answer_id))
-            except Unavailable:
+            except (Unavailable, Conflict):
                 found = await self.earlier()
                 if found is None:
                     raise
@@ -61,7 +61,7 @@ class Keyed:
             return answer_id
         try:
             await self._engine.write(*rows)
-        except Unavailable:
+        except (Unavailable, Conflict):
             found = await self.earlier()
             if found is None:
                 raise

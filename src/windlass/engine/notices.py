@@ -2,8 +2,9 @@
 
 `queue Q`: tasks wait in Q that nobody here could take. `runs A B …`: these runs moved. `stop A W`:
 whoever has the connection of worker W should tell it to stop attempt A. `mail`: effects wait to be
-done. `limits`: a rule on limits has changed, or a service wants to be left alone. A notice only has
-somebody look sooner: what it is about is in the database, and is found there without it too.
+done. `limits`: a rule on limits or a resource of environments has changed, or a service wants to be
+left alone. A notice only has somebody look sooner: what it is about is in the database, and is
+found there without it too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,8 +14,9 @@ from typing import cast
 import msgspec
 
 from windlass.model.effects import Effect
+from windlass.model.envs import EnvResource
 from windlass.model.limits import LimitRule
-from windlass.model.rows import Attempt, Run
+from windlass.model.rows import Attempt, Row, Run
 from windlass.ports.store import Writes
 
 _RUNS_EACH = 150
@@ -47,8 +49,16 @@ def notices_of(writes: Writes, queues: Iterable[str]) -> list[str]:
         *(f"runs {' '.join(some)}" for some in _parts(moved)),
         *(f"stop {attempt.id} {attempt.worker_id}" for attempt in stopped(writes)),
         *(["mail"] if writes.made.get(Effect) else ()),
-        *(["limits"] if LimitRule in writes.made or LimitRule in writes.removed else ()),
+        *(["limits"] if any(_touches(writes, table) for table in _RULES) else ()),
     ]
+
+
+_RULES = (LimitRule, EnvResource)
+"""What every process keeps in memory of what may be handed out."""
+
+
+def _touches(writes: Writes, table: type[Row]) -> bool:
+    return table in writes.made or table in writes.changed or table in writes.removed
 
 
 def _parts(ids: Iterable[str]) -> Iterator[list[str]]:

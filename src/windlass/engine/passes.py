@@ -16,17 +16,26 @@ from windlass.engine.demand import Demands
 from windlass.engine.fairness import JobQueue
 from windlass.engine.graphs import Graphs
 from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, StartJob, WriteJob, rows_of
-from windlass.engine.limits.gate import Ended, Gate
+from windlass.engine.limits.gate import Ended, Gate, in_turn
+from windlass.engine.limits.rules import is_retry
 from windlass.engine.limits.state import LimitState
 from windlass.engine.loading import load
 from windlass.engine.notices import notices_of
 from windlass.engine.profiles import profiles_served
 from windlass.engine.workspace import Batch, RunView, Workspace
 from windlass.kernel.bounds import Limits
-from windlass.kernel.events import BreakRun, Claim, LeaseExpired, ParkTask, WakeTask
-from windlass.kernel.turn import NOTHING, Decision
+from windlass.kernel.decision import NOTHING, Decision
+from windlass.kernel.events import (
+    BreakRun,
+    Claim,
+    EnvReserved,
+    LeaseExpired,
+    ParkTask,
+    WakeTask,
+)
 from windlass.kernel.view import Missing, Need, Outgrown
 from windlass.model.assignment import Assignment
+from windlass.model.envs import EnvResource
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError
 from windlass.model.graph import Kind
 from windlass.model.limits import LimitUse
@@ -162,6 +171,9 @@ class Pass:
             if not all(rows.keys().isdisjoint(some) for some in here):
                 job.outcome = Outdated(f"a row of {table.TABLE} changes in this very commit")
                 return
+        if self.batch.makes(job.made):
+            job.outcome = Conflict("the same is made in this very moment")
+            return
         for table, rows in job.stands.items():
             writes.stands.setdefault(table, {}).update(rows)
             writes.was.setdefault(table, {}).update(rows)
@@ -220,14 +232,18 @@ class Pass:
             return self._decide(job)
         job.outcome = decision.answer
         if decision.made or decision.changed or decision.removed:
+            along = rows_of(*job.along) if job.along else {}
+            if along and self.batch.makes(along):
+                job.outcome = Conflict("the same is said in this very moment")
+                return None
             self.batch.add(decision, view)
             view.apply(decision)
             if decision.settled or decision.pushed_back or decision.raised:
                 self.ended.settled += decision.settled
                 self.ended.pushed_back += decision.pushed_back
                 self.ended.raised += decision.raised
-            if job.along:
-                self.batch.add(Decision(rows_of(*job.along)), None)
+            if along:
+                self.batch.add(Decision(along), None)
             if isinstance(job, Job) and isinstance(job.event, LeaseExpired):
                 self.batch.writes.expired[job.event.attempt_id] = self.now
         if isinstance(job, ClaimJob) and isinstance(decision.answer, Assignment):
@@ -325,7 +341,8 @@ class Pass:
             claim = demand.claim(task, *held)
             if task.kind == Kind.PLAN:
                 served = await profiles_served(self.shared.store, tenant_of(task.queue or ""))
-                claim = msgspec.structs.replace(claim, profiles=served)
+                envs = self.shared.limiting.rules.resources(tenant_of(task.queue or ""))
+                claim = msgspec.structs.replace(claim, profiles=served, envs=envs)
             job = ClaimJob(claim, demand)
             if stored:
                 self._give(task)
@@ -340,6 +357,8 @@ class Pass:
                 gate.not_claimed(task)
         if gate is not None and matches.blocked:
             await self._park(gate, matches.blocked)
+        if gate is not None and matches.unplaced:
+            await self._reserve(gate, matches.unplaced)
         return matches.left
 
     def _give(self, task: Task) -> None:
@@ -367,11 +386,11 @@ class Pass:
         if limiting.due:
             self.due = limiting.take_due()
         every, retries = limiting.rules.implied, limiting.rules.on_retries
-        limited = [task for task in found if task.limits or every or (retries and task.failures)]
+        limited = [task for task in found if task.limits or every or (retries and is_retry(task))]
         limited += [
             task
             for task in ready
-            if (task.limits or every or (retries and task.failures))
+            if (task.limits or every or (retries and is_retry(task)))
             and demands.serves(task.queue or "")
         ]
         if not (limited or self.ended or self.due):
@@ -413,16 +432,19 @@ class Pass:
             elif cast(ParkTask, job.event).question is not None:
                 gate.asked(limit, False)
 
+    async def _reserve(self, gate: Gate, tasks: Sequence[tuple[Task, EnvResource]]) -> None:
+        """Begin what tasks need to be handed out: a place to be done in."""
+        jobs: list[Job] = []
+        for task, resource in tasks:
+            self._give(task)
+            event = EnvReserved(task.id, resource.id, resource.kind, gate.held(task))
+            jobs.append(Job(event))
+        await self.decide_all(jobs)
+        for job, (task, _) in zip(jobs, tasks, strict=True):
+            if job.outcome is not True:
+                gate.not_claimed(task)
+
     def _save_limits(self, gate: Gate) -> None:
         rows = gate.changed()
         if rows:
             self.batch.add(Decision({LimitUse: dict(rows)}), None)
-
-
-def in_turn(found: Sequence[Task], woken: Sequence[Task]) -> list[Task]:
-    """Tasks under limits in the order of their turn, woken or not, before the others."""
-    if not woken:
-        return list(found)
-    limited = [*woken, *(task for task in found if task.limits)]
-    limited.sort(key=lambda task: (-task.priority, task.ready_at or 0, task.id))
-    return [*limited, *(task for task in found if not task.limits)]

@@ -9,7 +9,7 @@ from windlass.engine import runs
 from windlass.engine.engine import Engine
 from windlass.engine.flows import Target, target_of
 from windlass.kernel.planning.settings import PlanSettings, read_settings
-from windlass.model.errors import BadRequest, DefinitionError, Unavailable
+from windlass.model.errors import BadRequest, Conflict, DefinitionError, Unavailable
 from windlass.model.plans import Plan, read_plan
 from windlass.model.rows import Flow, Json, Version
 from windlass.model.tenants import own_name
@@ -68,7 +68,7 @@ async def plan_target(engine: Engine) -> Target:
     if not await _is_there(engine, version_id):
         try:
             await engine.write(flow, version)
-        except Unavailable:
+        except (Unavailable, Conflict):
             # Somebody else's first plan may have made it in this very moment.
             if not await _is_there(engine, version_id):
                 raise

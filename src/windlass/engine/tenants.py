@@ -49,6 +49,7 @@ _QUERIES = frozenset(
         "count_held",
         "sum_limits",
         "count_dead_letters",
+        "count_env_sessions",
         "window_slices",
         "window_flows",
         # These are about rows that were read before.

@@ -120,7 +120,7 @@ async def create(
     )
     try:
         await engine.write(user, *([noted(user)] if noted is not None else ()))
-    except Unavailable:
+    except (Unavailable, Conflict):
         # Two at the same moment: the name is unique, so one of them was refused.
         if await by_name(engine.system, name) is not None:
             raise Conflict(f'there is a user "{name}" already') from None

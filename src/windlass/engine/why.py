@@ -5,18 +5,26 @@ from collections.abc import Sequence
 import msgspec
 
 from windlass.engine.engine import Engine
+from windlass.engine.envs.why import allocating_line, env_line
 from windlass.engine.flows import POCKETFLOW
 from windlass.engine.limits.why import limit_line
 from windlass.engine.workers import live_workers, serves
-from windlass.kernel.barriers import is_held_back
+from windlass.kernel.checkpoints import is_held_back
+from windlass.kernel.envs import is_allocating
 from windlass.kernel.leases import is_held, is_planning
+from windlass.kernel.verifying import is_looked_at
+from windlass.model.envs import is_env_key
 from windlass.model.graph import CONTAINERS, Kind
 from windlass.model.ids import attempt_id
+from windlass.model.limits import key_of
+from windlass.model.pods import read_ref
 from windlass.model.queues import owner_of, service_of, transport_of
 from windlass.model.rows import Attempt, Run, Task, read_failure
-from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, Role, RunState, TaskState
+from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, AttemptState, Role, RunState, TaskState
 
 _TASKS_MAX = 20
+LAUNCHES = "pod:"
+"""What a server says it serves that launches pods, of whatever namespace."""
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -85,6 +93,8 @@ async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
         case TaskState.RUNNING | TaskState.VERIFYING if (
             attempt is not None and attempt.state in ATTEMPT_LIVE
         ):
+            if attempt.external_ref:
+                return f"{name} {pod_line(engine, attempt)}"
             left = (attempt.lease_until - now) / 1000
             lease = (
                 f"lease for {left:.0f} s more" if left > 0 else "lease expired, being taken back"
@@ -96,6 +106,9 @@ async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
             return f"{name} waits for its planner{await queue_line(engine, task)}"
         case TaskState.QUEUED:
             return f"{name} is queued{await queue_line(engine, task)}"
+        case TaskState.VERIFYING if is_looked_at(task):
+            left = ((task.due_at or now) - now) / 1000
+            return f"{name} waits for a last look at its env, {left:.0f} s at most, to be judged"
         case TaskState.VERIFYING if task.queue is None:
             left = ((task.due_at or now) - now) / 1000
             return f"{name} waits {left:.0f} s before its verdict is asked for again"
@@ -103,6 +116,10 @@ async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
             return f"{name} waits for a verdict{await queue_line(engine, task)}"
         case TaskState.WAITING if is_held_back(task):
             return f"{name} is held back with the whole run until a question is answered"
+        case TaskState.WAITING if is_allocating(task):
+            return f"{name} {await allocating_line(engine, task)}"
+        case TaskState.WAITING if task.parked is not None and is_env_key(key_of(task.parked)):
+            return f"{name} {await env_line(engine, task)}"
         case TaskState.WAITING if task.parked is not None:
             return f"{name} waits: {await limit_line(engine, task)}"
         case TaskState.WAITING:
@@ -121,6 +138,8 @@ async def queue_line(engine: Engine, task: Task) -> str:
         return await local_line(engine, transport, service, since)
     if transport == "link":
         return await link_line(engine, task, service, since)
+    if transport == "pod":
+        return await launch_line(engine, since)
     alive = await live_workers(engine, transport=transport)
     able = [worker for worker in alive if serves(worker, service)]
     # A development server does the work of such workers itself.
@@ -179,6 +198,25 @@ async def link_line(engine: Engine, task: Task, service: str, since: float) -> s
         return f" for {since:.0f} s: none of {len(alive)} workers on the link has {package}{more}"
     hint = "start one with `windlass worker packages --transport link`"
     return f" for {since:.0f} s: no worker on the link has {package}; {hint}"
+
+
+def pod_line(engine: Engine, attempt: Attempt) -> str:
+    """How far the pod of an attempt has come, as its launcher saw it last."""
+    pod = f"pod {read_ref(attempt.external_ref).pod}"
+    stop = ", asked to stop" if attempt.cancel_at is not None else ""
+    if attempt.state is AttemptState.RUNNING:
+        return f"runs in {pod} (attempt {attempt.number}{stop})"
+    waits = engine.system.pods_wait.get(attempt.id, "has not begun")
+    return f"is {pod} (attempt {attempt.number}{stop}), which {waits}"
+
+
+async def launch_line(engine: Engine, since: float) -> str:
+    """Why nobody has made a pod of a task."""
+    control = await live_workers(engine, transport="control")
+    if any(LAUNCHES in msgspec.json.decode(row.services) for row in control):
+        return f" for {since:.0f} s: as many pods are out as may be; see --kube-pods"
+    hint = "start one with --kube-url, --kubeconfig or --kube-in-cluster"
+    return f" for {since:.0f} s: no server launches pods; {hint}"
 
 
 async def local_line(engine: Engine, transport: str, service: str, since: float) -> str:

@@ -170,7 +170,8 @@ async def _keep_flow(engine: Engine, definition: dict[str, object]) -> Flow:
             created_at=engine.store.now(),
             tenant=engine.home,
         )
-        await engine.write(flow)
+        with contextlib.suppress(Conflict):  # somebody keeps the same at the same moment
+            await engine.write(flow)
         return flow
     flow = replace(found[0], name=name, description=text or found[0].description)
     if flow != found[0]:

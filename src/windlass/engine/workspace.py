@@ -6,15 +6,16 @@ and on a mismatch the view is thrown away and read again. So the cache saves rea
 decides anything by itself.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import msgspec
 
-from windlass.kernel.turn import Decision
+from windlass.kernel.decision import Decision
 from windlass.kernel.view import Missing, Need
 from windlass.model.blackboard import BoardEntry
+from windlass.model.envs import EnvResource, EnvSession
 from windlass.model.graph import Graph
 from windlass.model.ledger import Action, Approval
 from windlass.model.patches import GraphPatch
@@ -58,8 +59,14 @@ TABLES: tuple[type[Row], ...] = (
     Action,
     Approval,
     BoardEntry,
+    EnvSession,
+    EnvResource,
 )
 """What a decision may ask for by key."""
+_KNOWN = frozenset(TABLES)
+_ASKED_AGAIN = (AffinityHold, EnvResource, GraphPatch, Action, Approval, EnvSession)
+"""What is not kept between passes: it is not the run's own, so whatever others have made of it
+counts, or it is hardly ever asked for."""
 
 
 class RunView:
@@ -76,7 +83,7 @@ class RunView:
         """Everything in memory was read in this pass."""
         self.doubted = False
         """What is in memory made no sense; it is read again after this pass."""
-        self.tables: dict[type[Row], dict[Any, Row | None]] = {table: {} for table in TABLES}
+        self.tables: defaultdict[type[Row], dict[Any, Row | None]] = defaultdict(dict)
         self.grown: tuple[int, Graph] | None = None
         """The run's graph since a patch that was decided here, and its revision. It goes with the
         view when the patch was not committed after all."""
@@ -188,12 +195,12 @@ class RunView:
 
     def apply(self, decision: Decision) -> None:
         for table, keys in decision.removed.items():
-            if table in self.tables:
+            if table in _KNOWN:
                 self.tables[table].update(dict.fromkeys(keys))
         for changes in (decision.made, decision.changed):
             for table, rows in changes.items():
                 # Events, keys and dead letters are written and never asked for by a decision.
-                if table in self.tables:
+                if table in _KNOWN:
                     self.tables[table].update(rows)
         if decision.graph is not None and self.run is not None:
             self.grown = self.run.graph_rev, decision.graph
@@ -204,11 +211,9 @@ class RunView:
         self.sets.clear()
         self.fresh = False
         size = self._prune_planned() if self._is_small_plan() else self._prune_tasks()
-        # Not the run's own: whatever other runs have made of it counts.
-        self.tables[AffinityHold].clear()
-        self.tables[GraphPatch].clear()
-        self.tables[Action].clear()
-        self.tables[Approval].clear()
+        for table in _ASKED_AGAIN:
+            if table in self.tables:
+                del self.tables[table]
         timers = self.tables[Timer]
         for key in [k for k, timer in timers.items() if timer is None]:
             del timers[key]
@@ -329,6 +334,14 @@ class Batch:
     def __init__(self) -> None:
         self.writes = Writes(
             made={}, changed={}, removed={}, seqs={}, was={}, expired={}, notices=[]
+        )
+
+    def makes(self, rows: Mapping[type[Row], Mapping[Any, Row]]) -> bool:
+        """Whether it makes one of these already, that can be made only once."""
+        made = self.writes.made
+        return any(
+            not table.UPSERT and not some.keys().isdisjoint(made.get(table, {}))
+            for table, some in rows.items()
         )
 
     def add(self, decision: Decision, view: "RunView | None") -> None:

@@ -5,17 +5,13 @@ so does whatever comes up meanwhile. With the answer to the last such question, 
 answer it any more, all of it goes back to where it was.
 """
 
+from windlass.kernel.checkpoints import HELD, HELD_CLAIM, is_held_back
 from windlass.kernel.leases import is_held
 from windlass.kernel.outcomes import give_back
 from windlass.kernel.turn import Turn
 from windlass.kernel.verifying import home_queue, wait_for_verdict
 from windlass.model.rows import Task
 from windlass.model.states import RUN_ENDED, TaskState
-
-HELD = "!barrier"
-"""What a task is parked for that would be in its queue."""
-HELD_CLAIM = "!barrier:claim"
-"""The same for one that would be waiting for a verdict."""
 
 
 def keep(turn: Turn) -> None:
@@ -37,10 +33,6 @@ def give_back_all(turn: Turn) -> None:
     for task in turn.open_tasks(turn.run.id):
         if is_held(task):
             give_back(turn, task, "a question holds back the whole run")
-
-
-def is_held_back(task: Task) -> bool:
-    return task.parked in (HELD, HELD_CLAIM)
 
 
 def hold(turn: Turn, task: Task) -> None:

@@ -23,6 +23,10 @@ class Limits(msgspec.Struct, frozen=True):
     may be twice as long each time round a loop."""
     cancel_grace_ms: int = 10_000
     """How long a cancelled run waits for running attempts before it ends without them."""
+    env_lease_ms: int = 1_800_000
+    """How long a place that was made for a task waits for somebody to claim the task."""
+    env_look_ms: int = 120_000
+    """How long a claim waits for a last look at its place before a verdict is asked for without."""
     run_nodes_max: int = 10_000
     """Nodes a run's graph may come to have by patches."""
     patch_nodes_max: int = 1_000

@@ -14,8 +14,10 @@ from windlass.kernel.planning.lower import tasks_of
 from windlass.kernel.planning.settings import PlanSettings, settings_of
 from windlass.kernel.turn import Turn, container_of
 from windlass.kernel.values import encode, parse
+from windlass.model.env_drift import NO_PLACE, NOT_SEEN, EnvDrift
 from windlass.model.graph import Node
 from windlass.model.ids import attempt_id, node_path, task_id
+from windlass.model.notes import read_notes
 from windlass.model.rows import Attempt, Checkpoint, Json, Task, read_failure
 from windlass.model.states import AttemptState, CheckpointState, Role, TaskState
 from windlass.model.values import is_object
@@ -34,14 +36,20 @@ def verify_brief(turn: Turn, task: Task, node: Node, claim: Attempt) -> Json:
     brief["task"]["attempt_no"] = claim.number
     brief["result"] = result_told(claim, planned=node.planned is not None)
     brief["policy"] = node.verification.policy
-    brief["env_drift"] = None
+    brief["env_drift"] = drift_told(node, claim)
     return encode(brief)
 
 
-def work_brief(turn: Turn, task: Task, node: Node) -> Json:
-    """What a worker of a plan's task is asked to do."""
-    brief = common(turn, task, node, Role.WORK)
-    return encode(brief)
+def drift_told(node: Node, claim: Attempt) -> EnvDrift:
+    """What a claim's attempt has changed in the place it was done in."""
+    if not node.env:
+        return NO_PLACE
+    return read_notes(claim.notes).env_drift or NOT_SEEN
+
+
+def work_brief(turn: Turn, task: Task, node: Node, env: dict[str, Any] | None) -> Json:
+    """What a worker of a plan's task is asked to do, and where."""
+    return encode({**common(turn, task, node, Role.WORK), "env": env})
 
 
 def plan_brief(
@@ -50,6 +58,7 @@ def plan_brief(
     settings: PlanSettings,
     wanted: dict[str, Any],
     profiles: Sequence[str] = (),
+    envs: Sequence[tuple[str, str, str]] = (),
 ) -> Json:
     """What a planner is asked for: a first plan, or another one and why."""
     nodes = tasks_of(turn.graph, task.node)
@@ -80,7 +89,9 @@ def plan_brief(
             if row is not None and node.planned is not None
         ],
         "limits": msgspec.structs.asdict(settings.limits),
-        "env_resources": [],
+        "env_resources": [
+            {"name": name, "kind": kind, "status": status} for name, kind, status in envs
+        ],
         "profiles": list(profiles),
     }
     return encode(brief)

@@ -5,6 +5,15 @@ from windlass.model.graph import Kind
 from windlass.model.questions import read_question
 from windlass.model.rows import Checkpoint, Task
 
+HELD = "!barrier"
+"""What a task is parked for that would be in its queue, while a question holds back its run."""
+HELD_CLAIM = "!barrier:claim"
+"""The same for one that would be waiting for a verdict."""
+
+
+def is_held_back(task: Task) -> bool:
+    return task.parked in (HELD, HELD_CLAIM)
+
 
 def open_checkpoint_id(task: Task) -> str:
     """The checkpoint a task waits for; an approval has one more each time it is reopened."""

@@ -8,13 +8,15 @@ people ask for in `requests`.
 
 from typing import assert_never
 
-from windlass.kernel import reports, requests
+from windlass.kernel import env_reports, pods, reports, requests
 from windlass.kernel.bounds import Limits
+from windlass.kernel.decision import Decision
 from windlass.kernel.events import (
     ActionBegan,
     ActionEnded,
     ApprovalGiven,
     ApprovalRevoked,
+    AttemptDetached,
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
@@ -24,11 +26,18 @@ from windlass.kernel.events import (
     CancelRequested,
     CheckpointAnswered,
     Claim,
+    EnvAllocated,
+    EnvGivenUp,
+    EnvRefused,
+    EnvReleased,
+    EnvReserved,
+    EnvSeen,
     HintGiven,
     LeaseExpired,
     NextRequested,
     ParkTask,
     PatchGraph,
+    PodObserved,
     PriorityChanged,
     QuestionAsked,
     RebindRequested,
@@ -41,7 +50,7 @@ from windlass.kernel.events import (
     WakeTask,
 )
 from windlass.kernel.finish import finish
-from windlass.kernel.turn import Decision, Turn, Visit
+from windlass.kernel.turn import Turn, Visit
 from windlass.kernel.view import View
 from windlass.model.errors import NotFound
 from windlass.model.graph import Graph
@@ -65,18 +74,21 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
         raise NotFound(f'no run "{run_id}"')
     turn = Turn(graph, view, run, now, limits)
     match event:
+        # What happens most comes first: each case is tried in turn.
         case Claim():
             return reports.claim(turn, event)
+        case AttemptSucceeded():
+            return reports.succeeded(turn, event)
         case ParkTask():
             return reports.park(turn, event)
         case WakeTask():
             return reports.wake(turn, event)
         case AttemptStarted():
             return reports.started(turn, event)
-        case AttemptSucceeded():
-            return reports.succeeded(turn, event)
         case AttemptFailed():
             return reports.failed(turn, event)
+        case AttemptDetached() | PodObserved():
+            return pods.decide(turn, event)
         case ActionBegan():
             return reports.action_began(turn, event)
         case ActionEnded():
@@ -115,6 +127,10 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return requests.rebind(turn, event)
         case PatchGraph():
             return requests.patch(turn, event)
+        case EnvReserved() | EnvAllocated() | EnvRefused() | EnvSeen() | EnvReleased():
+            return env_reports.decide(turn, event)
+        case EnvGivenUp():
+            return requests.give_env_up(turn, event)
         case BreakRun():
             return requests.break_run(turn, event)
         case _:
@@ -124,14 +140,15 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
 def run_id_of(event: RunEvent | StartRun) -> str:
     """The run an event concerns."""
     match event:
-        case StartRun():
-            return event.run.id
-        case Claim() | ParkTask() | WakeTask():
+        case AttemptSucceeded():
+            return run_of(event.attempt_id)
+        case Claim() | ParkTask() | WakeTask() | EnvReserved():
             return run_of(event.task_id)
         case (
             AttemptStarted()
-            | AttemptSucceeded()
             | AttemptFailed()
+            | AttemptDetached()
+            | PodObserved()
             | ActionBegan()
             | ActionEnded()
             | BoardWritten()
@@ -139,5 +156,9 @@ def run_id_of(event: RunEvent | StartRun) -> str:
             | LeaseExpired()
         ):
             return run_of(event.attempt_id)
+        case EnvAllocated() | EnvRefused() | EnvSeen() | EnvReleased() | EnvGivenUp():
+            return run_of(event.session_id)
+        case StartRun():
+            return event.run.id
         case _:
             return event.run_id

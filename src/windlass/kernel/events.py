@@ -5,9 +5,11 @@ from typing import Any
 
 import msgspec
 
+from windlass.model.env_drift import EnvDrift
 from windlass.model.hints import Hint
 from windlass.model.ledger import ActionCall, ActionOutcome, EffectClass
 from windlass.model.patches import Patch
+from windlass.model.pods import PodSighting
 from windlass.model.questions import Request
 from windlass.model.rows import Failure, Json, Row, Run
 
@@ -45,6 +47,8 @@ class Claim(msgspec.Struct, frozen=True):
     """What is left of the budgets it is under, by unit."""
     profiles: tuple[str, ...] = ()
     """For a planner: the services somebody serves just now."""
+    envs: tuple[tuple[str, str, str], ...] = ()
+    """For a planner: name, kind and status of the resources there are."""
 
 
 class BudgetQuestion(msgspec.Struct, frozen=True):
@@ -73,6 +77,51 @@ class WakeTask(msgspec.Struct, frozen=True):
     task_id: str
 
 
+class EnvReserved(msgspec.Struct, frozen=True):
+    """A resource has room for a place that a queued task needs."""
+
+    task_id: str
+    resource_id: str
+    kind: str
+    limits: Json
+    """What is reserved for the session."""
+
+
+class EnvAllocated(msgspec.Struct, frozen=True):
+    """The place of a session is there."""
+
+    session_id: str
+    host: str
+    details: Json = "{}"
+
+
+class EnvRefused(msgspec.Struct, frozen=True):
+    """The place of a session cannot be made, and why."""
+
+    session_id: str
+    message: str
+
+
+class EnvSeen(msgspec.Struct, frozen=True):
+    """What an attempt has changed in its place was looked at, or cannot be seen any more."""
+
+    session_id: str
+    drift: EnvDrift
+
+
+class EnvReleased(msgspec.Struct, frozen=True):
+    """The place of a session is gone."""
+
+    session_id: str
+
+
+class EnvGivenUp(msgspec.Struct, frozen=True):
+    """Somebody wants a session ended."""
+
+    session_id: str
+    reason: str
+
+
 class AttemptStarted(msgspec.Struct, frozen=True):
     """The worker says it has begun; nothing depends on it but what people see."""
 
@@ -98,6 +147,23 @@ class AttemptFailed(msgspec.Struct, frozen=True):
     failure: Failure
     log: str | None = None
     usage: dict[str, int] | None = None
+
+
+class AttemptDetached(msgspec.Struct, frozen=True):
+    """The attempt goes on by itself as the pod of this namespace and name, which is made only after
+    this is committed: from now on there is no lease that could run out."""
+
+    attempt_id: str
+    pod: str
+    uid: str = ""
+    """Of the pod that was made; empty before that."""
+
+
+class PodObserved(msgspec.Struct, frozen=True):
+    """Somebody saw what became of an attempt's pod."""
+
+    attempt_id: str
+    seen: PodSighting
 
 
 class ActionBegan(msgspec.Struct, frozen=True):
@@ -271,9 +337,17 @@ RunEvent = (
     Claim
     | ParkTask
     | WakeTask
+    | EnvReserved
+    | EnvAllocated
+    | EnvRefused
+    | EnvSeen
+    | EnvReleased
+    | EnvGivenUp
     | AttemptStarted
     | AttemptSucceeded
     | AttemptFailed
+    | AttemptDetached
+    | PodObserved
     | ActionBegan
     | ActionEnded
     | BoardWritten

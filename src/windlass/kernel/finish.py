@@ -1,8 +1,9 @@
 """The end of every decision: go wherever the event leads, then settle the run."""
 
-from windlass.kernel import barriers
+from windlass.kernel import barriers, envs
+from windlass.kernel.decision import Decision
 from windlass.kernel.nodes import plan
-from windlass.kernel.turn import Decision, Turn
+from windlass.kernel.turn import Turn
 from windlass.kernel.visits import visit_all
 
 
@@ -13,6 +14,8 @@ def finish(turn: Turn, type_: str, task_id: str | None, answer: object, **data: 
         visit_all(turn)
     if turn.barriers or turn.barriers_before:
         barriers.keep(turn)
+    if turn.with_env:
+        envs.follow(turn)
     turn.settle_run()
     decision = turn.decision(type_, task_id, answer, **data)
     if turn.grown:

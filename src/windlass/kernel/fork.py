@@ -12,9 +12,10 @@ import msgspec
 
 from windlass.kernel import redo, reopen
 from windlass.kernel.bounds import Limits
+from windlass.kernel.decision import Decision
 from windlass.kernel.events import ForkRun
 from windlass.kernel.finish import finish
-from windlass.kernel.turn import Decision, Turn
+from windlass.kernel.turn import Turn
 from windlass.model.errors import BadRequest
 from windlass.model.graph import Graph, Kind
 from windlass.model.rows import BranchResult, Event, Json, Row, Task, Variable

@@ -11,6 +11,7 @@ from windlass.kernel.events import BudgetQuestion
 from windlass.kernel.scopes import close_checkpoint
 from windlass.kernel.turn import Turn
 from windlass.kernel.values import Reader
+from windlass.model.envs import env_key, is_env_key
 from windlass.model.graph import LimitSpec, Node, Ref
 from windlass.model.limits import FORBIDDEN, KEY_CHARS_MAX, Limit, read_limits, write_limits
 from windlass.model.rows import Json, Task
@@ -23,21 +24,23 @@ class NoLimitKey(Exception):
 
 def limits_of(turn: Turn, task: Task, node: Node) -> Json:
     """What a task's attempts are under; `NoLimitKey` if a key has no value."""
-    budgets = budgets_of(turn, task, node) if turn.budget or node.budget else ()
+    also = list(budgets_of(turn, task, node)) if turn.budget or node.budget else []
+    if node.env:
+        also.append(Limit(env_key(node.env)))
     known = constant(node.limits)
     if known is not None:
-        return write_limits([*read_limits(known), *budgets]) if budgets else known
+        return write_limits([*read_limits(known), *also]) if also else known
     reader = Reader(turn, task.scope, node.path, task.input)
     keys = (
         Limit(key_of(reader, spec), spec.max, spec.rate, spec.per_ms, spec.burst)
         for spec in node.limits
     )
-    return write_limits([*keys, *budgets])
+    return write_limits([*keys, *also])
 
 
 def is_limited(turn: Turn, node: Node) -> bool:
     """Whether tasks of a node are under any limits."""
-    return bool(node.limits or node.budget or turn.budget)
+    return bool(node.limits or node.budget or turn.budget or node.env)
 
 
 @lru_cache(maxsize=4096)
@@ -60,6 +63,9 @@ def key_of(reader: Reader, spec: LimitSpec) -> str:
             f'limit "{spec.text}": a key of {len(key)} characters; it may have {KEY_CHARS_MAX},'
             " and no NUL or tab"
         )
+    if is_env_key(key):
+        text = "keys that begin so are of environments; name one with the node's env"
+        raise NoLimitKey(f'limit "{spec.text}": {text}')
     return key
 
 

@@ -1,8 +1,18 @@
 """What workers say, and what time does: each handler decides one event of an attempt or a task."""
 
-from windlass.kernel import blackboard, calls, cancel, late, ledger, outcomes, verifying
+from windlass.kernel import (
+    blackboard,
+    calls,
+    cancel,
+    envs,
+    late,
+    ledger,
+    outcomes,
+    verifying,
+)
 from windlass.kernel import limits as limiting
 from windlass.kernel.claims import claim_task
+from windlass.kernel.decision import NOTHING, Decision
 from windlass.kernel.events import (
     ActionBegan,
     ActionEnded,
@@ -21,7 +31,7 @@ from windlass.kernel.finish import finish
 from windlass.kernel.leases import NO_OUTCOME, is_held
 from windlass.kernel.nodes import call, fanout, plan, subflow, timer, wait
 from windlass.kernel.planning import work
-from windlass.kernel.turn import NOTHING, Decision, Turn
+from windlass.kernel.turn import Turn
 from windlass.kernel.visits import visit_all
 from windlass.model.errors import Conflict, NotFound, StaleLease
 from windlass.model.graph import Kind
@@ -144,7 +154,7 @@ def lease_expired(turn: Turn, event: LeaseExpired) -> Decision:
     attempt = turn.get(Attempt, event.attempt_id)
     if attempt is None or attempt.state not in ATTEMPT_LIVE:
         return NOTHING
-    if max(event.lease_until, attempt.lease_until) > turn.now:
+    if attempt.external_ref or max(event.lease_until, attempt.lease_until) > turn.now:
         return NOTHING
     task = turn.task(attempt.task_id)
     text = f"worker {attempt.worker_id} did not renew its lease"
@@ -174,6 +184,8 @@ def task_timer(turn: Turn, task: Task, kind: str) -> None:
             fanout.expand(turn, task)
         case "unpin", _:
             call.unpin(turn, task)
+        case envs.TIMER, _:
+            envs.expired(turn, task)
         case "timeout", Kind.CALL if task.state is TaskState.WAITING:
             work.expired(turn, task)
         case "timeout", Kind.CALL | Kind.PLAN:

@@ -6,6 +6,7 @@ from windlass.kernel import (
     asking,
     blackboard,
     budgets,
+    envs,
     grow,
     ledger,
     placement,
@@ -15,12 +16,14 @@ from windlass.kernel import (
     verifying,
 )
 from windlass.kernel import cancel as cancelling
+from windlass.kernel.decision import NOTHING, Decision
 from windlass.kernel.events import (
     ApprovalGiven,
     ApprovalRevoked,
     BreakRun,
     CancelRequested,
     CheckpointAnswered,
+    EnvGivenUp,
     HintGiven,
     PatchGraph,
     PriorityChanged,
@@ -31,12 +34,14 @@ from windlass.kernel.events import (
     TaskCancelRequested,
 )
 from windlass.kernel.finish import finish
+from windlass.kernel.leases import is_held
 from windlass.kernel.nodes import call, wait
 from windlass.kernel.planning import work
-from windlass.kernel.turn import NOTHING, Decision, Turn
+from windlass.kernel.turn import Turn
+from windlass.model.envs import EnvSession
 from windlass.model.errors import Conflict, NotFound
 from windlass.model.graph import Kind
-from windlass.model.rows import Checkpoint
+from windlass.model.rows import Checkpoint, Task
 from windlass.model.states import RUN_ENDED, CheckpointState, TaskState
 
 
@@ -158,6 +163,19 @@ def patch(turn: Turn, event: PatchGraph) -> Decision:
         added=[node.path for node in patch.nodes],
         dropped=patch.drop,
     )
+
+
+def give_env_up(turn: Turn, event: EnvGivenUp) -> Decision:
+    session = turn.get(EnvSession, event.session_id)
+    if session is None:
+        raise NotFound(f'no session "{event.session_id:.200}"')
+    task = turn.get(Task, session.task_id)
+    if task is not None and task.env == session.id and is_held(task):
+        text = f"attempt {session.attempt_id} works in it; cancel its task or its run instead"
+        raise Conflict(f"session {session.id} cannot be given back: {text}")
+    if not envs.given_up(turn, session, event.reason):
+        return NOTHING
+    return finish(turn, "env.given_up", session.task_id, None, env=session.id)
 
 
 def break_run(turn: Turn, event: BreakRun) -> Decision:

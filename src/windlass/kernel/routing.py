@@ -40,12 +40,12 @@ def succeed(turn: Turn, task: Task, output: Json, action: str) -> None:
     write_output(turn, task, node, output)
     action = action or node.action.default
     task = turn.move(task, TaskState.SUCCEEDED, output=output, action=action)
+    if node.planned is not None:
+        say_result(turn, task)
     if turn.cancelling or task.idx >= 0:
         close(turn, task)
         return
     note_position(turn, task)
-    if node.planned is not None:
-        say_result(turn, task)
     leave(turn, task, edges_taken(turn, task))
     close(turn, task)
 

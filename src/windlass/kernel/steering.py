@@ -7,8 +7,8 @@ import msgspec
 from msgspec.structs import replace
 
 from windlass.kernel.asking import ask_from_outside
-from windlass.kernel.barriers import HELD_CLAIM
 from windlass.kernel.blackboard import say_goal
+from windlass.kernel.checkpoints import HELD_CLAIM
 from windlass.kernel.leases import is_held
 from windlass.kernel.nodes import plan
 from windlass.kernel.outcomes import give_back

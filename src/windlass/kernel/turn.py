@@ -12,9 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 from windlass.kernel.bounds import Limits
+from windlass.kernel.decision import Decision
 from windlass.kernel.transitions import check_attempt, check_run, check_task
 from windlass.kernel.view import Missing, Need, Outgrown, View
 from windlass.model.dead_letters import DeadLetter, is_given_up, letter_of_task
+from windlass.model.envs import EnvSession
 from windlass.model.errors import TooMuchWork
 from windlass.model.graph import Graph, Kind, Node
 from windlass.model.ids import scope_of
@@ -68,27 +70,6 @@ class Replan(NamedTuple):
     """The plan itself, where whoever wants it brings it along."""
 
 
-class Decision(msgspec.Struct):
-    """What an event changes: rows made, changed and removed, and the answer to the caller."""
-
-    made: dict[type[Row], dict[Any, Row]] = {}
-    changed: dict[type[Row], dict[Any, Row]] = {}
-    removed: dict[type[Row], set[Any]] = {}
-    answer: Any = None
-    graph: Graph | None = None
-    """The run's graph from now on, where the event has patched it."""
-    settled: list[Attempt] = []
-    """Attempts that have ended and held limits."""
-    pushed_back: list[tuple[Attempt, int]] = []
-    """Attempts whose service wants to be left alone, and for how many milliseconds."""
-    raised: list[tuple[str, int]] = []
-    """Budgets nobody is asked about any more, and by how much each was raised."""
-
-
-NOTHING = Decision()
-"""An event that changes nothing."""
-
-
 class Turn:
     """Reads and writes of one decision; see the module's docstring."""
 
@@ -107,6 +88,8 @@ class Turn:
         """Whether the graph is another one than at the turn's beginning."""
         self.joined: set[str] = set()
         """Tasks that waited for all their edges and may begin now: they have a row already."""
+        self.with_env: set[str] = set()
+        """Tasks this turn has touched that have a session of an environment."""
         self.visited = 0
         self._base = run
         self._run: dict[str, Any] = {}
@@ -114,7 +97,7 @@ class Turn:
         self._changed: dict[type[Row], dict[Any, Row]] = {}
         self._removed: dict[type[Row], set[Any]] = {}
         self._changes: list[dict[str, Any]] = []
-        self.settled: list[Attempt] = []
+        self.settled: list[Attempt | EnvSession] = []
         self.pushed_back: list[tuple[Attempt, int]] = []
         self.raised: list[tuple[str, int]] = []
         self.left: Json = ""
@@ -330,6 +313,8 @@ class Turn:
         self._bound(columns.get("input"))
         self._bound(columns.get("output"))
         new = replace(task, state=state, **columns)
+        if new.env:
+            self.with_env.add(new.id)
         delta = 0
         if task.kind == Kind.CALL:
             delta = (state in _ACTIVE) - (task.state in _ACTIVE)

@@ -11,6 +11,7 @@ from typing import Any
 from windlass.kernel.asking import about_claim, close_question, read_choice
 from windlass.kernel.blackboard import say_verdict
 from windlass.kernel.briefs import verify_brief
+from windlass.kernel.envs import has_place
 from windlass.kernel.events import Claim
 from windlass.kernel.leases import NO_OUTCOME, end_of, lease, with_brief
 from windlass.kernel.placement import place, queue_of
@@ -23,10 +24,12 @@ from windlass.kernel.turn import Replan, Turn
 from windlass.kernel.values import encode
 from windlass.kernel.view import Outgrown
 from windlass.model.assignment import Assignment
+from windlass.model.env_drift import EnvDrift
 from windlass.model.graph import Node, OnReject, Verification
 from windlass.model.ids import attempt_id
+from windlass.model.notes import read_notes, with_drift
 from windlass.model.rows import Attempt, Checkpoint, Failure, Json, Task, read_failure
-from windlass.model.states import AttemptState, Role, TaskState
+from windlass.model.states import TASK_ENDED, AttemptState, Role, TaskState
 from windlass.model.verdicts import Judgement, Verdict, read_verdict
 from windlass.model.work_answers import WorkAnswer, kept_answer
 
@@ -38,15 +41,32 @@ def submit(turn: Turn, task: Task, verification: Verification, attempt: Attempt)
         turn.move(task, TaskState.CANCELLED, claim=attempt.number)
         close(turn, task)
         return
-    turn.move(
-        task,
-        TaskState.VERIFYING,
-        claim=attempt.number,
-        moves=0,
-        avoid=None,
-        queue=queue_of(turn, verification.target),
-        ready_at=turn.now,
-    )
+    columns = {"claim": attempt.number, "moves": 0, "avoid": None}
+    if has_place(turn, task, attempt):
+        # Whoever judges it is to see what it has changed there; but not at any price.
+        moved = turn.move(task, TaskState.VERIFYING, queue=None, **columns)
+        judge_after(turn, moved, turn.limits.env_look_ms, {})
+    else:
+        queue = queue_of(turn, verification.target)
+        turn.move(task, TaskState.VERIFYING, queue=queue, ready_at=turn.now, **columns)
+
+
+def seen(turn: Turn, task: Task, attempt: Attempt, drift: EnvDrift) -> bool:
+    """What a claim has changed in its place is known; false if nobody needs it any more."""
+    wanted = task.claim == attempt.number and task.state not in TASK_ENDED
+    if not wanted or read_notes(attempt.notes).env_drift is not None:
+        return False
+    turn.move_attempt(attempt, notes=with_drift(attempt.notes, drift))
+    if is_looked_at(task):
+        turn.drop_timer(task.id, "retry")
+        wait_for_verdict(turn, task)
+    return True
+
+
+def is_looked_at(task: Task) -> bool:
+    """Whether a claim waits for the last look at its place: nobody was asked for a verdict yet."""
+    waits = task.state is TaskState.VERIFYING and task.queue is None and task.due_at is not None
+    return waits and task.attempts == task.claim
 
 
 def claim(turn: Turn, task: Task, by: Claim) -> Assignment:

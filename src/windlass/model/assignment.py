@@ -44,6 +44,8 @@ class Assignment(msgspec.Struct, frozen=True):
     role: Role = Role.WORK
     feedback: Json = ""
     """What was said of earlier tries, as a list of objects; empty where nothing was."""
+    env: Json = ""
+    """The place it is done in, as whoever works there is told; empty where it needs none."""
 
     @property
     def transport(self) -> str:

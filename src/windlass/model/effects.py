@@ -11,6 +11,10 @@ RELEASE = "release"
 """Tell a worker that what it keeps for a run is not needed any more."""
 
 
+FACT = "fact"
+"""State what somebody saw outside, which could not be stated when it came."""
+
+
 class Effect(Row, frozen=True, kw_only=True):
     TABLE = "effects"
     FIXED = frozenset({"kind", "address", "run_id", "body", "created_at"})

@@ -54,6 +54,11 @@ class StaleLease(WindlassError):
     """The holder must stop: another has the work, or it is already done."""
 
 
+class NotInstalled(WindlassError):
+    """The operator must add something that is not here; the message says what, and how. Asking
+    again later would not help."""
+
+
 class Unavailable(WindlassError):
     """Time will help; the message says what is missing."""
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from windlass.model.pods import PodSpec
+
 
 class Kind(StrEnum):
     CALL = "call"
@@ -109,6 +111,8 @@ class Target(msgspec.Struct, frozen=True):
     version: str = ""
     handler: str = ""
     """Of a package: the node type its adapters handle."""
+    pod: PodSpec | None = None
+    """Of a pod: what runs in it, and where."""
 
     @property
     def queue(self) -> str:
@@ -282,6 +286,11 @@ class Node(msgspec.Struct, frozen=True):
     by_load: bool = False
     verification: Verification | None = None
     env: str = ""
+    """The resource whose place a task is done in; empty for none."""
+    env_kind: str = ""
+    """Of what kind it must be; empty takes any."""
+    env_keep_ms: int = 0
+    """How long the place of a failed task is kept for a look."""
     affinity: Affinity | None = None
     planner: dict[str, Ref] | None = None
     """Of a plan: what its settings are read from; see `PlanSettings`."""

@@ -129,6 +129,11 @@ def limit_id(tenant: str, key: str) -> str:
     return f"{tenant} {key}"
 
 
+def key_of(id_: str) -> str:
+    """The key that an id is of."""
+    return id_.partition(" ")[2]
+
+
 def service_key(service: str) -> str:
     """The key all attempts of a service share, where a rule or a push-back is about them."""
     return f"service:{service}"

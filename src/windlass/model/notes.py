@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from windlass.model.env_drift import EnvDrift
 from windlass.model.rows import Json
 
 
@@ -17,8 +18,11 @@ class AttemptNotes(msgspec.Struct, frozen=True, omit_defaults=True):
     usage: dict[str, int] = {}
     """What it says it has used, by unit: see `budgets`."""
 
+    env_drift: EnvDrift | None = None
+    """What it has changed in its place, where its result is judged."""
+
     def json(self) -> Json | None:
-        said = self.warnings or self.metadata or self.usage
+        said = self.warnings or self.metadata or self.usage or self.env_drift
         return msgspec.json.encode(self).decode() if said else None
 
 
@@ -29,3 +33,8 @@ def read_notes(notes: Json | None) -> AttemptNotes:
 def with_usage(notes: Json | None, usage: dict[str, int]) -> Json | None:
     """The same notes, and what was used."""
     return msgspec.structs.replace(read_notes(notes), usage=usage).json()
+
+
+def with_drift(notes: Json | None, drift: EnvDrift) -> Json | None:
+    """The same notes, and what has changed in its place."""
+    return msgspec.structs.replace(read_notes(notes), env_drift=drift).json()

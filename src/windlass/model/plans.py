@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -44,6 +44,7 @@ _FIELDS = frozenset(
 )
 _KNOWN_BYTES_MAX = 64 * 1024
 _PLAN_FIELDS = frozenset({"summary", "tasks", "child_tasks", "root"})
+_ENV_FIELDS = frozenset({"required", "kind", "resource_name", "mode", "keep_failed_seconds"})
 _RETRY_FIELDS = frozenset({"max_attempts", "backoff_seconds"})
 _ROLES = ("", "start", "mid", "final")
 _TEXT_MAX = 200
@@ -228,9 +229,8 @@ def _number_problems(item: dict[str, Any], where: str) -> Iterator[Problem]:
 
 def _policy_problems(item: dict[str, Any], where: str) -> Iterator[Problem]:
     env: Any = item.get("env_preconditions")
-    if is_object(env) and env.get("required"):
-        hint = "leave it out, or say that it is not required"
-        yield Problem(f"{where}.env_preconditions", "there are no environments yet", hint)
+    if is_object(env):
+        yield from _env_problems(env, f"{where}.env_preconditions")
     policy: Any = item.get("verification_policy")
     if policy is not None and policy != {}:
         read = read_verification(policy, f"{where}.verification_policy", planned=True)
@@ -240,6 +240,40 @@ def _policy_problems(item: dict[str, Any], where: str) -> Iterator[Problem]:
     if word is not None and word not in {str(known) for known in OnFailure}:
         hint = f"one of {', '.join(OnFailure)}"
         yield Problem(f"{where}.on_failure", "not known here", hint)
+
+
+def _env_problems(env: dict[str, Any], where: str) -> Iterator[Problem]:
+    for name in sorted(env.keys() - _ENV_FIELDS):
+        hint = f"one of {', '.join(sorted(_ENV_FIELDS))}"
+        yield Problem(f"{where}.{name}", "not known here", hint)
+    for name in ("kind", "resource_name", "mode"):
+        if not isinstance(env.get(name) or "", str) or len(env.get(name) or "") > _TEXT_MAX:
+            yield Problem(f"{where}.{name}", f"not a text of at most {_TEXT_MAX} characters")
+    if not isinstance(env.get("required") or False, bool):
+        yield Problem(f"{where}.required", "not true or false")
+    elif env.get("required") and not env.get("resource_name"):
+        hint = "choose one of the env_resources"
+        yield Problem(f"{where}.resource_name", "no resource is named", hint)
+    kept = env.get("keep_failed_seconds") or 0
+    whole = isinstance(kept, int | float) and not isinstance(kept, bool)
+    if not whole or not 0 <= kept <= _TIMEOUT_S_MAX:
+        reason = f"not a number from 0 to {_TIMEOUT_S_MAX:,}"
+        yield Problem(f"{where}.keep_failed_seconds", reason)
+
+
+class EnvNeed(NamedTuple):
+    """The place a task of a plan is done in."""
+
+    resource: str = ""
+    kind: str = ""
+    keep_ms: int = 0
+
+
+def env_need(env: dict[str, Any] | None) -> EnvNeed:
+    if not env or not env.get("required"):
+        return EnvNeed()
+    keep_ms = int(float(env.get("keep_failed_seconds") or 0) * 1000)
+    return EnvNeed(env["resource_name"], env.get("kind") or "", keep_ms)
 
 
 def _task(item: dict[str, Any]) -> PlanTask:

@@ -171,6 +171,8 @@ class Task(Row, frozen=True, kw_only=True):
     """Limits its attempts are under, as its node's keys came out: a list of `Limit`."""
     parked: str | None = None
     """The limit it waits for; only a task that waits has one."""
+    env: str = ""
+    """The session of an environment that it has, or waits for; see `model.envs`."""
 
     @property
     def claimable(self) -> bool:

@@ -23,6 +23,10 @@ class Raced(Exception):
     """Somebody else changed one of the rows first; read again and decide again."""
 
 
+class Taken(Raced):
+    """A row that was to be made is there already."""
+
+
 class Writes(msgspec.Struct):
     """Rows of one transaction. `seqs` holds, for each changed run, the `seq` it was read at."""
 

@@ -203,7 +203,8 @@ class AttemptView(Wire, frozen=True, kw_only=True):
     queue: str
     worker_id: str
     worker_url: str
-    lease_until: int
+    lease_until: int | None
+    """None for one that has no lease to run out: a pod."""
     cancel_requested_at: int | None
     claimed_at: int
     started_at: int | None

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from windlass.model.blackboard import BoardEntry, BoardPast
 from windlass.protocol.api import Raw
 from windlass.protocol.exchange import Wire
 
@@ -52,3 +53,16 @@ class BoardRead(Wire, frozen=True, kw_only=True, omit_defaults=True):
 
 class BoardFound(Wire, frozen=True, kw_only=True):
     items: list[BoardView]
+
+
+def board_view(row: BoardEntry | BoardPast) -> BoardView:
+    return BoardView(
+        key=row.key,
+        revision=row.revision,
+        writer=row.writer,
+        writer_id=row.writer_id,
+        attempt_id=row.attempt_id,
+        deleted=bool(row.deleted),
+        payload=Raw(row.payload.encode()),
+        at=row.at,
+    )

@@ -148,6 +148,8 @@ class Assigned(Wire, frozen=True, kw_only=True):
     """What the result means to the run: work, a plan, or a verdict on another's work."""
     feedback: list[Any] = []
     """What was said of earlier tries."""
+    env: dict[str, Any] | None = None
+    """The place it is done in."""
 
 
 class Reply(Wire, frozen=True, kw_only=True):

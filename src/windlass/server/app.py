@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
+from windlass.engine.envs.places import Places
 from windlass.model.errors import NotFound
 from windlass.ports.blobs import Blobs
 from windlass.protocol.packages.signature import Trust
@@ -20,11 +21,15 @@ from windlass.server.api import (
     blackboard,
     commands,
     dead_letters,
+    env_work,
+    envs,
+    facts,
     fleet,
     flows,
     forks,
     grid,
     history,
+    images,
     inbox,
     ledger,
     limits,
@@ -33,6 +38,7 @@ from windlass.server.api import (
     overview,
     packages,
     parameters,
+    pods,
     resources,
     runs,
     steering,
@@ -51,6 +57,8 @@ from windlass.server.compat.memoh import routes as memoh
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.compat.pocketflow import surface
 from windlass.server.control import ControlCheck
+from windlass.server.env_gateway import drive_browser
+from windlass.server.env_host_link import HostSocket, Offer, env_host_link
 from windlass.server.http import WrongMethod, problem, request_id_of
 from windlass.server.link.connection import worker_link
 from windlass.server.link.plane import LinkPlane
@@ -88,6 +96,11 @@ NATIVE: Sequence[Route] = [
         forks.ROUTES,
         ledger.ROUTES,
         blackboard.ROUTES,
+        envs.ROUTES,
+        env_work.ROUTES,
+        facts.ROUTES,
+        pods.ROUTES,
+        images.ROUTES,
         overview.ROUTES,
         stream.ROUTES,
         events.ROUTES,
@@ -144,6 +157,10 @@ async def no_such_method(request: Request, error: Exception) -> Response:
     return problem(WrongMethod(text), request_id_of(request))
 
 
+async def no_hosts(socket: HostSocket, name: str, kinds: Sequence[str]) -> None:
+    """What an application does with hosts of environments if nobody says."""
+
+
 def _middleware(options: AppOptions) -> list[Middleware]:
     if not options.is_api:
         return []
@@ -164,6 +181,8 @@ def create_app(
     link: LinkPlane,
     commands: Commands,
     blobs: Blobs,
+    places: Places,
+    env_host_offer: Offer = no_hosts,
     workers_changed: Callable[[], None] = lambda: None,
 ) -> Starlette:
     """An ASGI application; whoever runs it also keeps the engine running."""
@@ -173,6 +192,8 @@ def create_app(
     served: list[BaseRoute] = [serve(route) for route in routes]
     if options.is_api:
         served.append(WebSocketRoute("/ws/worker", worker_link))
+        served.append(WebSocketRoute("/ws/env-host", env_host_link))
+        served.append(WebSocketRoute("/api/v1/envs/sessions/{id}/cdp", drive_browser))
     app = Starlette(
         routes=served,
         exception_handlers={404: no_such_path, 405: no_such_method},
@@ -183,6 +204,8 @@ def create_app(
     app.state.link = link
     app.state.commands = commands
     app.state.blobs = blobs
+    app.state.places = places
+    app.state.env_host_offer = env_host_offer
     app.state.upload_locks = {}
     link.keep_parameters = parameters.Parameters(engine, blobs).keep
     app.state.manifests = nodes.Manifests(engine)

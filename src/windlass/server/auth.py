@@ -240,7 +240,7 @@ async def check_again(request: Request) -> None:
         await auth_of(request).check(request, role, STALE_MS)
 
 
-def bearer(request: Request) -> str:
+def bearer(request: HTTPConnection) -> str:
     """The token a request shows."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():

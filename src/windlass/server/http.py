@@ -15,6 +15,7 @@ from windlass.model.errors import (
     DefinitionError,
     Denied,
     NotFound,
+    NotInstalled,
     StaleLease,
     TooMuchWork,
     Unauthorized,
@@ -140,6 +141,7 @@ _STATUS: list[tuple[type[Exception], int, str, str]] = [
     (NotFound, 404, "not_found", "Not found"),
     (StaleLease, 409, "stale_lease", "The lease is gone"),
     (Conflict, 409, "conflict", "The state has changed"),
+    (NotInstalled, 503, "not_installed", "Not installed here"),
     (Unavailable, 503, "unavailable", "Try again shortly"),
 ]
 
@@ -163,7 +165,7 @@ def problem(error: Exception, request_id: str = "") -> Response:
         error=word,
         message=detail,
         request_id=request_id,
-        retryable=status == 503,
+        retryable=isinstance(error, Unavailable),
         problems=[
             Problem(path=p.path, reason=p.reason, hint=p.hint)
             for p in (error.problems if isinstance(error, DefinitionError) else ())

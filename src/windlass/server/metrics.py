@@ -52,6 +52,13 @@ class Metrics:
         found = await engine.store.query("count_dead_letters", tenant=engine.tenant)
         counts = {**dict.fromkeys(KINDS, 0), **{row["kind"]: row["n"] for row in found}}
         lines += [f'windlass_dead_letters{{kind="{kind}"}} {n}' for kind, n in counts.items()]
+        family("windlass_env_sessions", "gauge", "Environments that are leased, by kind and state.")
+        for row in await engine.store.query("count_env_sessions", tenant=engine.tenant):
+            labels = f'kind="{label(row["kind"])}",state="{row["state"]}"'
+            lines.append(f"windlass_env_sessions{{{labels}}} {row['n']}")
+        family("windlass_facts_total", "counter", "Facts stated here, by what became of them.")
+        for outcome, count in sorted(engine.fact_counts.items()):
+            lines.append(f'windlass_facts_total{{outcome="{outcome}"}} {count}')
         family("windlass_loop_failures_total", "counter", "Failures of background loops.")
         for duty in engine.duties.all.values():
             lines.append(f'windlass_loop_failures_total{{loop="{duty.name}"}} {duty.failures}')

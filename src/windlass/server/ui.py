@@ -16,7 +16,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 DIST = Path(__file__).parent / "ui_dist"
 PLACES = frozenset(
-    ["", "runs", "flows", "inbox", "workers", "packages", "limits", "dead-letters", "settings"]
+    [
+        "",
+        "runs",
+        "flows",
+        "inbox",
+        "workers",
+        "packages",
+        "environments",
+        "limits",
+        "dead-letters",
+        "settings",
+    ]
 )
 """First parts of the paths where the UI lives; everything else belongs to the API."""
 

@@ -7,6 +7,8 @@
 With the fake clock, timers, time-outs and pauses before retries come as soon as nothing else is
 left to do. A worker's services are called as a worker calls them, with its own binding, type hints
 and bounds; or give functions `(input, params) -> result` by the name of what a node calls.
+Environments are pretended: `await engine.make_env("py")`, and `ctx.env` has files and a few words
+of a shell.
 """
 
 import asyncio
@@ -20,13 +22,19 @@ import msgspec
 
 from windlass.drivers.dispatch.local import function
 from windlass.drivers.dispatch.runner import Execute, Runner
+from windlass.drivers.env.noop import NoopBackend
 from windlass.engine import flows, runs
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
+from windlass.engine.envs import resources
+from windlass.engine.envs.follow import EnvOutbox, Follower
+from windlass.engine.envs.hosts import Hosts
+from windlass.engine.envs.places import Places
 from windlass.engine.loops.forever import run_forever
 from windlass.engine.loops.leases import Leases
 from windlass.engine.loops.limits import LimitWakes
 from windlass.engine.loops.timers import Timers
+from windlass.model.envs import EnvResource, resource_id
 from windlass.model.graph import Kind, Transport
 from windlass.model.limits import LimitUse
 from windlass.model.rows import Attempt, Checkpoint, Run, Task, Timer
@@ -56,10 +64,29 @@ class Ended(msgspec.Struct, frozen=True):
 class LocalEngine:
     """The engine of a test; made by `local_engine`."""
 
-    def __init__(self, engine: Engine, database: MemoryDatabase, clock: "FakeClock | None") -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        database: MemoryDatabase,
+        clock: "FakeClock | None",
+        places: Places,
+    ) -> None:
         self.engine = engine
         self.database = database
         self._clock = clock
+        self.places = places
+
+    async def make_env(self, name: str, kind: str = "noop", *, capacity: int = 1) -> None:
+        """A resource whose places are pretended, whatever their kind."""
+        row = EnvResource(
+            id=resource_id(self.engine.home, name),
+            tenant=self.engine.home,
+            name=name,
+            kind=kind,
+            capacity=capacity,
+            created_at=self.engine.store.now(),
+        )
+        await resources.create(self.engine, self.places.hosts, row)
 
     async def start(self, definition: object, params: Mapping[str, Any] | None = None) -> str:
         """Begin a run; returns its id."""
@@ -180,16 +207,25 @@ def real_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _executions(handlers: Worker | Mapping[str, Handler], engine: Engine) -> dict[str, Execute]:
+def _executions(
+    handlers: Worker | Mapping[str, Handler], engine: Engine, places: Places
+) -> dict[str, Execute]:
     """What executes the tasks of each queue, whatever transport a node names."""
     transports = (Transport.LOCAL, Transport.PULL, Transport.PUSH)
     if isinstance(handlers, Worker):
-        return executions(handlers, *transports, engine=engine)
+        return executions(handlers, *transports, engine=engine, places=places)
     return {
         f"{transport}:{name}": function(handler, inline=not inspect.iscoroutinefunction(handler))
         for name, handler in handlers.items()
         for transport in transports
     }
+
+
+def pretended_hosts() -> Hosts:
+    """Runtimes of all kinds that are only pretended."""
+    hosts = Hosts()
+    hosts.add("local", {kind: NoopBackend(kind=kind) for kind in ("noop", "container", "browser")})
+    return hosts
 
 
 @asynccontextmanager
@@ -204,13 +240,18 @@ async def local_engine(
     database = MemoryDatabase(fake or real_ms)
     engine = Engine(MemoryStore(database), settings, name="local")
     caps = handlers.caps if isinstance(handlers, Worker) else {}
-    runner = Runner(Attempts(engine), "local", _executions(handlers, engine), _SLOTS, caps=caps)
-    loops = (Timers(engine), LimitWakes(engine), Leases(engine))
+    hosts = pretended_hosts()
+    follower = Follower(engine, hosts)
+    places = Places(engine, hosts, follower)
+    execute = _executions(handlers, engine, places)
+    runner = Runner(Attempts(engine), "local", execute, _SLOTS, caps=caps)
+    envs = EnvOutbox(engine, follower.handlers, hosts.addresses)
+    loops = (Timers(engine), LimitWakes(engine), Leases(engine), envs)
     duties = [engine.advance.run(), *(run_forever(loop) for loop in loops)]
     tasks = [asyncio.ensure_future(duty) for duty in duties]
     worker = asyncio.ensure_future(runner.run())
     try:
-        yield LocalEngine(engine, database, fake)
+        yield LocalEngine(engine, database, fake, places)
     finally:
         for task in (worker, *tasks):
             task.cancel()

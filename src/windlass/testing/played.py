@@ -16,6 +16,7 @@ import msgspec
 
 from windlass.kernel.bounds import Limits
 from windlass.kernel.decide import decide, start
+from windlass.kernel.decision import Decision
 from windlass.kernel.events import (
     AttemptFailed,
     AttemptSucceeded,
@@ -24,7 +25,6 @@ from windlass.kernel.events import (
     RunEvent,
     StartRun,
 )
-from windlass.kernel.turn import Decision
 from windlass.model.assignment import Assignment, Called
 from windlass.model.graph import Graph
 from windlass.model.ids import attempt_id

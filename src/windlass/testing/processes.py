@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import httpx
 
+from windlass.client.tls import http_tls
 from windlass.testing.servers import free_port
 
 _START_S = 30.0
@@ -104,13 +105,14 @@ class ServerProcess(Process):
     def start(self) -> None:
         super().start()
         deadline = time.monotonic() + _START_S
-        while time.monotonic() < deadline:
-            with contextlib.suppress(httpx.HTTPError):
-                if httpx.get(f"{self.url}/readyz", timeout=2).status_code == 200:
-                    return
-            if not self.alive:
-                raise RuntimeError(f"the server ended with {self.wait()}; args {self.args}")
-            time.sleep(0.02)
+        with httpx.Client(base_url=self.url, timeout=2, verify=http_tls(self.url)) as http:
+            while time.monotonic() < deadline:
+                with contextlib.suppress(httpx.HTTPError):
+                    if http.get("/readyz").status_code == 200:
+                        return
+                if not self.alive:
+                    raise RuntimeError(f"the server ended with {self.wait()}; args {self.args}")
+                time.sleep(0.02)
         raise RuntimeError("the server did not become ready")
 
 

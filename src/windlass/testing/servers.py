@@ -196,21 +196,21 @@ class PostgresServer(Server):
 @contextlib.contextmanager
 def postgres(durable: bool = False) -> Generator[PostgresServer]:
     """A running PostgreSQL; `durable` for benchmarks and for tests that cut its power."""
-    with _folder() as directory, _running(PostgresServer(directory, durable=durable)) as server:
+    with folder() as directory, running(PostgresServer(directory, durable=durable)) as server:
         yield server
 
 
 @contextlib.contextmanager
 def nats() -> Generator[NatsServer]:
     """A running NATS server with JetStream."""
-    with _folder() as directory, _running(NatsServer(directory)) as server:
+    with folder() as directory, running(NatsServer(directory)) as server:
         yield server
 
 
 @contextlib.contextmanager
 def redis() -> Generator[RedisServer]:
     """A running Redis server."""
-    with _folder() as directory, _running(RedisServer(directory)) as server:
+    with folder() as directory, running(RedisServer(directory)) as server:
         yield server
 
 
@@ -310,13 +310,13 @@ def _open_process(pid: int, opened: contextlib.ExitStack) -> int | None:
 
 
 @contextlib.contextmanager
-def _folder() -> Generator[Path]:
+def folder() -> Generator[Path]:
     with tempfile.TemporaryDirectory(prefix="windlass-") as directory:
         yield Path(directory)
 
 
 @contextlib.contextmanager
-def _running(server: ServerT) -> Generator[ServerT]:
+def running(server: ServerT) -> Generator[ServerT]:
     try:
         server.start()
         yield server

@@ -9,12 +9,24 @@ import msgspec
 from windlass.drivers.dispatch.runner import AttemptError, Done, Execute
 from windlass.engine import blackboard, ledger
 from windlass.engine.engine import Engine
+from windlass.engine.envs.places import Places
 from windlass.model.assignment import Assignment
+from windlass.model.errors import BadRequest
 from windlass.model.ids import run_of
 from windlass.model.rows import Failure
-from windlass.protocol.blackboard import BoardRead, BoardView, BoardWrite
+from windlass.protocol.blackboard import BoardRead, BoardView, BoardWrite, board_view
+from windlass.protocol.envs import (
+    EnvContent,
+    EnvDoor,
+    EnvExec,
+    EnvExecuted,
+    EnvMark,
+    EnvRead,
+    EnvSnapshotView,
+    EnvWrite,
+    snapshot_view,
+)
 from windlass.protocol.exchange import ActionEnd, ActionStart
-from windlass.server.api.blackboard import found
 from windlass.worker import outcome
 from windlass.worker.context import Context
 from windlass.worker.registry import Service, Worker
@@ -22,12 +34,18 @@ from windlass.worker.registry import Service, Worker
 T = TypeVar("T")
 
 
-class EngineLedger:
-    """The ledger of services that run beside their engine, in threads or on its loop."""
+class EngineDesk:
+    """The desk of services that run beside their engine, in threads or on its loop."""
 
-    def __init__(self, engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
+    server = ""
+    """It has no address: it is this process."""
+
+    def __init__(
+        self, engine: Engine, loop: asyncio.AbstractEventLoop, places: Places | None = None
+    ) -> None:
         self._engine = engine
         self._loop = loop
+        self._places = places
 
     def begin(self, start: ActionStart) -> None:
         self._wait_for(
@@ -64,26 +82,54 @@ class EngineLedger:
 
     def read(self, read: BoardRead) -> list[BoardView]:
         run_id = run_of(read.attempt_id)
-        return self._wait_for(found(self._engine, run_id, read.key, read.prefix, read.revision))
+        asked = blackboard.found(self._engine, run_id, read.key, read.prefix, read.revision)
+        return [board_view(row) for row in self._wait_for(asked)]
+
+    def execute(self, call: EnvExec) -> EnvExecuted:
+        done = self._wait_for(self._rooms.execute(call))
+        return EnvExecuted(**msgspec.structs.asdict(done))
+
+    def fetch(self, read: EnvRead) -> EnvContent:
+        return EnvContent(data=self._wait_for(self._rooms.read(read)))
+
+    def put(self, write: EnvWrite) -> None:
+        self._wait_for(self._rooms.write(write))
+
+    def photograph(self, mark: EnvMark) -> EnvSnapshotView:
+        return snapshot_view(self._wait_for(self._rooms.photograph(mark)))
+
+    def door(self, mark: EnvMark) -> EnvDoor:
+        raise BadRequest("a browser's page needs a pull or push worker")
+
+    @property
+    def _rooms(self) -> Places:
+        if self._places is None:
+            raise BadRequest("there are no environments here")
+        return self._places
 
     def _wait_for(self, told: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(told, self._loop).result()
 
 
 def executions(
-    worker: Worker, *transports: str, engine: Engine | None = None
+    worker: Worker,
+    *transports: str,
+    engine: Engine | None = None,
+    places: Places | None = None,
 ) -> dict[str, Execute]:
     """Every service of a worker, by the queues of these transports."""
     return {
-        f"{transport}:{name}": execution(service, engine)
+        f"{transport}:{name}": execution(service, engine, places)
         for name, service in worker.services.items()
         for transport in transports
     }
 
 
-def execution(service: Service, engine: Engine | None = None) -> Execute:
+def execution(
+    service: Service, engine: Engine | None = None, places: Places | None = None
+) -> Execute:
     async def execute(assignment: Assignment) -> Done:
-        params = msgspec.json.decode(assignment.params)
+        params, loop = msgspec.json.decode(assignment.params), asyncio.get_running_loop()
         context = Context(
             run_id=assignment.run_id,
             task_id=assignment.task_id,
@@ -93,7 +139,8 @@ def execution(service: Service, engine: Engine | None = None) -> Execute:
             params=params,
             role=str(assignment.role),
             feedback=msgspec.json.decode(assignment.feedback) if assignment.feedback else (),
-            ledger=None if engine is None else EngineLedger(engine, asyncio.get_running_loop()),
+            desk=None if engine is None else EngineDesk(engine, loop, places),
+            env=msgspec.json.decode(assignment.env) if assignment.env else None,
         )
         try:
             given = msgspec.json.decode(assignment.input)

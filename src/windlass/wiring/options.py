@@ -56,6 +56,38 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Retries of a tenant that may be out at once; 0 is no bound."""
     tool_effects: str = ""
     """Effect classes of tools, as `deploy=external_irreversible,ping=external_read`."""
+    kube_url: str = ""
+    """Where the Kubernetes API is that pods are made with, without credentials or by a proxy."""
+    kubeconfig: str = ""
+    """A file whose current context says that instead."""
+    kube_in_cluster: bool = False
+    """The cluster this server runs in."""
+    kube_pods: int = 100
+    """How many pods may be out at once."""
+    kube_namespace: tuple[str, ...] = ()
+    """`TENANT=NAMESPACE`: where pods of a tenant may be, the first being its own."""
+    kube_sync_s: float = 5.0
+    """How often pods are compared with the attempts they are."""
+    kube_unschedulable_s: float = 300.0
+    """After how long a pod that no node takes has failed."""
+    kube_creating_s: float = 120.0
+    """After how long a pod whose containers are not made has failed."""
+    kube_server_url: str = ""
+    """What pods are told this server's address is."""
+    env_docker: str = ""
+    """Where Docker's API is, of Docker or podman: `unix:///…` or `tcp://…`; empty for nowhere."""
+    env_browser: str = ""
+    """The Chromium to make browser sessions with; empty for none."""
+    env_noop: bool = False
+    """Pretend environments, to try without a runtime."""
+    env_lease_s: float = 1800.0
+    """How long a place that was made for a task waits for somebody to claim the task."""
+    bus: str = ""
+    """Where events of runs are published: `nats://…` or `redis://…`; empty for nowhere."""
+    bus_prefix: str = "windlass"
+    """What subjects begin with."""
+    redis: str = ""
+    """Where collectors put what they saw of pods: addresses of Redis, between commas."""
     worker_kept_days: float = 30.0
     """How long workers that nobody has heard of, and what they said of packages, are remembered."""
     url_tokens: bool = False

@@ -5,6 +5,7 @@ in order.
 import contextlib
 import gc
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -12,26 +13,40 @@ from anyio.abc import TaskGroup
 from starlette.applications import Starlette
 
 from windlass.drivers.dispatch.builtins import BUILTINS
+from windlass.drivers.dispatch.pod_launcher import WORKER
+from windlass.drivers.dispatch.pod_sync import PodSync
 from windlass.drivers.dispatch.push import PushDispatcher
 from windlass.drivers.dispatch.runner import Execute, Runner
 from windlass.drivers.dispatch.script import run_script
 from windlass.engine import workers
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
+from windlass.engine.envs.follow import EnvOutbox, Follower
+from windlass.engine.envs.hosts import Hosts
+from windlass.engine.envs.images import ImageMaker
+from windlass.engine.envs.places import Places
+from windlass.engine.envs.sweep import Sweep
 from windlass.engine.loops.control import Control
 from windlass.engine.loops.expiry import Expiry
+from windlass.engine.loops.facts import FactIntake, state_kept
 from windlass.engine.loops.forever import Loop, restarted, run_forever
 from windlass.engine.loops.leases import Leases
 from windlass.engine.loops.limits import LimitWakes
 from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.loops.orphans import OrphanedTasks
-from windlass.engine.loops.outbox import Outbox
+from windlass.engine.loops.outbox import Handler, Outbox
 from windlass.engine.loops.pruning import Pruning
 from windlass.engine.loops.timers import Timers
 from windlass.engine.loops.unserved import UnservedCalls
-from windlass.model.effects import RELEASE
+from windlass.engine.publishing import Publisher
+from windlass.engine.why import LAUNCHES
+from windlass.kernel.bounds import Limits
+from windlass.model.effects import FACT, RELEASE
+from windlass.model.envs import IMAGE
 from windlass.model.ledger import read_policy
 from windlass.model.rows import Worker
+from windlass.ports.bus import Bus
+from windlass.ports.facts import FactSource
 from windlass.ports.store import Store
 from windlass.protocol.packages.signature import Trust
 from windlass.server.app import AppOptions, create_app
@@ -39,8 +54,13 @@ from windlass.server.commands import COMMAND, Commands
 from windlass.server.link.duties import LinkChecks, LinkLeases, LinkTokens
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.server.push_urls import LOOPBACK
+from windlass.wiring.bus import open_bus
+from windlass.wiring.env_host import Offers
+from windlass.wiring.envs import add_own
+from windlass.wiring.facts import redis_facts
 from windlass.wiring.functions import executions
 from windlass.wiring.options import ServerOptions
+from windlass.wiring.pods import launches, make_launcher
 from windlass.wiring.stores import open_blobs, open_store
 from windlass.worker import builtin
 
@@ -87,6 +107,7 @@ def settings_of(options: ServerOptions) -> Settings:
         tool_effects=options.tool_effects,
         worker_kept_s=options.worker_kept_days * 86_400,
         manifest_kept_s=options.worker_kept_days * 86_400,
+        limits=Limits(env_lease_ms=int(options.env_lease_s * 1000)),
     )
 
 
@@ -103,7 +124,13 @@ class System:
         self.link = LinkPlane(self.engine, self.attempts, LinkSettings(tenant=options.link_tenant))
         self.commands = Commands(self.engine, self.link)
         self.blobs = open_blobs(store, data_dir(options), options.blobs)
+        self.hosts = Hosts()
+        self.follower = Follower(self.engine, self.hosts)
+        self.places = Places(self.engine, self.hosts, self.follower)
+        self.facts = redis_facts(options.redis, self.engine.name) if options.redis else None
+        self.bus = open_bus(options.bus, options.bus_prefix) if options.bus else None
         self.push: PushDispatcher | None = None
+        self.pods: PodSync | None = None
         self.control: Control | None = None
         self.runners: list[Runner] = []
 
@@ -127,6 +154,8 @@ class System:
             link=self.link,
             commands=self.commands,
             blobs=self.blobs,
+            places=self.places,
+            env_host_offer=Offers(self.hosts).take,
             workers_changed=self._workers_changed,
         )
 
@@ -140,8 +169,16 @@ class System:
             self._loop(LinkLeases(self.link))
             self._loop(LinkChecks(self.link))
             self._loop(LinkTokens(self.link))
-            doing = {COMMAND: self.commands.carry_out, RELEASE: self.link.release}
+            doing: dict[str, Handler] = {
+                COMMAND: self.commands.carry_out,
+                RELEASE: self.link.release,
+                FACT: partial(state_kept, engine),
+            }
             self._loop(Outbox(engine, doing, self.link.addresses))
+        if self.bus is not None:
+            outbox = Publisher(engine, self.bus, self.options.bus_prefix).outbox()
+            self._duties.start("BusOutbox", partial(self._publish, self.bus, outbox))
+        self._start_envs()
         if "control" not in self.options.roles:
             return
         self._loop(Timers(engine))
@@ -167,10 +204,27 @@ class System:
             token=self.options.push_token,
         )
         self._duties.start("PushDispatcher", self._call_push_workers)
+        if self.facts is not None:
+            self._duties.start("FactIntake", partial(self._take_facts, self.facts))
+        if launches(self.options):
+            launcher, self.pods = make_launcher(engine, self.options)
+            self._duties.start("PodSync", lambda: self._look_at_pods(engine))
+            self._supervise("PodLauncher", launcher.run)
+
+    def _start_envs(self) -> None:
+        """Follow what is decided about environments, for the runtimes that are reached from here;
+        that may be none, now or for ever."""
+        add_own(self.hosts, self.options, data_dir(self.options))
+        handlers = {**self.follower.handlers, IMAGE: ImageMaker(self.engine, self.hosts).make}
+        outbox = EnvOutbox(self.engine, handlers, self.hosts.addresses)
+        self.hosts.on_new.append(outbox.look)
+        self._loop(outbox)
+        self._loop(Sweep(self.engine, self.hosts, self.follower))
 
     def _local_queues(self, local: Mapping[str, Execute]) -> list[str]:
         scripts = ["script:script"] if self.options.allow_scripts else []
-        return [*local, *scripts]
+        pods = [LAUNCHES] if launches(self.options) else []
+        return [*local, *scripts, *pods]
 
     @contextlib.asynccontextmanager
     async def group(self) -> AsyncGenerator[None]:
@@ -208,6 +262,25 @@ class System:
         finally:
             await self.push.close()
 
+    async def _publish(self, bus: Bus, outbox: Outbox) -> None:
+        try:
+            await run_forever(outbox, self.engine.duties.of("BusOutbox"))
+        finally:
+            await bus.close()
+
+    async def _take_facts(self, source: FactSource) -> None:
+        try:
+            await run_forever(FactIntake(self.engine, source), self.engine.duties.of("FactIntake"))
+        finally:
+            await source.close()
+
+    async def _look_at_pods(self, engine: Engine) -> None:
+        assert self.pods is not None, "it was just made"
+        try:
+            await run_forever(self.pods, engine.duties.of("PodSync"))
+        finally:
+            await self.pods.close()
+
     async def _push_workers(self) -> list[Worker]:
         return await workers.live_workers(self.engine, transport="push")
 
@@ -221,6 +294,8 @@ class System:
             runner.stop(attempt_id)
         if self.push is not None:
             self.push.stop_attempt(attempt_id)
+        if self.pods is not None and worker_id == WORKER:
+            self.pods.wake()
 
 
 def data_dir(options: ServerOptions) -> Path:

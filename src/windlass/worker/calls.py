@@ -9,7 +9,7 @@ import msgspec
 
 from windlass.client.exchange import decode_registered, decode_reply, encode
 from windlass.client.problems import ServerError, error_of
-from windlass.client.tls import tls_context
+from windlass.client.tls import http_tls
 from windlass.client.transport import Answer, ConnectionFailed
 from windlass.model.errors import NotFound, Unavailable
 from windlass.protocol.exchange import WORKERS_PATH, Exchange, Registered, Registration, Reply
@@ -74,7 +74,7 @@ class BlockingCalls:
         if token:
             headers["Authorization"] = f"Bearer {token}"
         # The server is named outright; a proxy meant for the wide world is not asked.
-        verify = tls_context(url, tls_ca) or True
+        verify = http_tls(url, tls_ca)
         self._http = httpx.Client(base_url=url, headers=headers, trust_env=False, verify=verify)
         self._registration = registration
         self._path = worker_path(registration.id)

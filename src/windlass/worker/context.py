@@ -5,11 +5,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from windlass.protocol.exchange import ActionStart
-from windlass.worker.actions import Action, Ledger
+from windlass.worker.actions import Action
 from windlass.worker.blackboard import Blackboard
+from windlass.worker.desk import Desk
+from windlass.worker.envs import Env
 from windlass.worker.errors import ActionRefused, Cancelled, PermanentError
 
 LOG_CHARS_MAX = 64 * 1024
@@ -45,8 +48,9 @@ class Context:
         role: str = "work",
         feedback: Sequence[Any] = (),
         clock: Callable[[], float] = time.monotonic,
-        ledger: Ledger | None = None,
+        desk: Desk | None = None,
         token: str | int = "",
+        env: dict[str, Any] | None = None,
     ) -> None:
         self.attempt_id = attempt_id
         self.run_id = run_id
@@ -71,8 +75,9 @@ class Context:
         self._chars = 0
         self._usage: dict[str, float] = {}
         self._calls = 0
-        self.ledger = ledger
-        """Where actions are written down; None where nothing is."""
+        self.desk = desk
+        """Where the attempt asks for more than its result; None where nobody answers."""
+        self._told_env = env
         self.token = token
         """The proof that this attempt was leased to its worker."""
 
@@ -147,7 +152,7 @@ class Context:
         `external_irreversible` needs the token of an approval. The same `call_id` is the same
         action however often it is said.
         """
-        if self.ledger is None:
+        if self.desk is None:
             raise ActionRefused("this attempt has no ledger: actions need a pull or push worker")
         with self._lock:
             self._calls += 1
@@ -162,14 +167,31 @@ class Context:
             summary=summary,
             approval_token=approval,
         )
-        return Action(self.ledger, start)
+        return Action(self.desk, start)
 
     @property
     def blackboard(self) -> Blackboard:
         """What this run's tasks let each other know: read all of it, write below your own task."""
-        if self.ledger is None:
+        if self.desk is None:
             raise PermanentError("this attempt has no blackboard: it needs a pull or push worker")
-        return Blackboard(self.ledger, self.attempt_id, self.task_id, self.token)
+        return Blackboard(self.desk, self.attempt_id, self.task_id, self.token)
+
+    @property
+    def has_env(self) -> bool:
+        """Whether this attempt has an environment of its own."""
+        return self._told_env is not None and self.desk is not None
+
+    @cached_property
+    def env(self) -> Env:
+        """The place this attempt is done in."""
+        if self._told_env is None:
+            text = "this attempt has no environment: give its node an `env`"
+            raise PermanentError(text)
+        if self.desk is None:
+            raise PermanentError(
+                "this worker does not reach the server over HTTP; environments need that"
+            )
+        return Env(self.desk, self.attempt_id, self.token, self._told_env)
 
     @property
     def log_text(self) -> str:

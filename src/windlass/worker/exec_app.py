@@ -11,8 +11,8 @@ import msgspec
 
 from windlass.model.ids import run_of, task_of
 from windlass.protocol.exchange import SAID_MAX, Said
-from windlass.worker.actions import Ledger
 from windlass.worker.context import Context, Stop
+from windlass.worker.desk import Desk
 from windlass.worker.leases import unsaid
 from windlass.worker.outcome import Outcome
 from windlass.worker.registry import Worker
@@ -31,6 +31,7 @@ class ExecBody(msgspec.Struct, frozen=True):
     input: Any = None
     params: dict[str, Any] | None = None
     feedback: list[Any] = []
+    env: dict[str, Any] | None = None
 
 
 class ExecAnswer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -55,10 +56,10 @@ class ExecApp:
         runtime: Runtime,
         concurrency: int,
         token: str,
-        ledger: Ledger | None = None,
+        desk: Desk | None = None,
     ) -> None:
         self._worker = worker
-        self._ledger = ledger
+        self._desk = desk
         self._runtime = runtime
         self._token = token
         # Callers above the bound wait in line: to refuse them would look like a broken worker.
@@ -160,7 +161,8 @@ class ExecApp:
             params=body.params or {},
             role=headers.get("x-windlass-role", b"work").decode("latin-1"),
             feedback=body.feedback,
-            ledger=self._ledger if attempt else None,
+            desk=self._desk if attempt else None,
+            env=body.env,
             token=headers.get("x-windlass-token", b"").decode("latin-1"),
         )
 

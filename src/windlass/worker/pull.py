@@ -16,11 +16,11 @@ from collections.abc import Callable
 
 import anyio
 
+from windlass.client.backoff import Backoff
 from windlass.client.problems import ServerError
 from windlass.model.errors import BadRequest, DefinitionError, Unavailable, WindlassError
 from windlass.protocol.exchange import Registered, Reply, Result
 from windlass.worker.asking import Ask, Asking
-from windlass.worker.backoff import Backoff
 from windlass.worker.calls import ServerCalls
 from windlass.worker.context import Stop
 from windlass.worker.lease_renewer import LeaseRenewer

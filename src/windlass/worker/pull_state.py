@@ -11,9 +11,9 @@ from collections.abc import Callable
 import msgspec
 
 from windlass.protocol.exchange import RESULTS_MAX, Assigned, Exchange, Fault, Reply, Result
-from windlass.worker.actions import Ledger
 from windlass.worker.asking import Ask
 from windlass.worker.context import Context, Stop
+from windlass.worker.desk import Desk
 from windlass.worker.leases import Leases
 from windlass.worker.outcome import Outcome
 from windlass.worker.runtime import Call, Runtime
@@ -30,7 +30,7 @@ class PullState:
         runtime: Runtime,
         leases: Leases,
         clock: Callable[[], float] = time.monotonic,
-        ledger: Ledger | None = None,
+        desk: Desk | None = None,
     ) -> None:
         self.runtime = runtime
         self.unsent = UnsentResults()
@@ -38,7 +38,7 @@ class PullState:
         """Set when a handler has ended: a slot is free, and mostly a result is there."""
         self._leases = leases
         self._clock = clock
-        self._ledger = ledger
+        self._desk = desk
         self._singly = 0
         self._given_back: set[str] = set()
 
@@ -71,7 +71,7 @@ class PullState:
         self._leases.stop(reply.lost, Stop.LOST)
         self._leases.stop(reply.cancel, Stop.CANCELLED)
         for assigned in reply.attempts:
-            call = _call_of(assigned, self._clock, self._ledger)
+            call = _call_of(assigned, self._clock, self._desk)
             self._leases.add(call.context, assigned.lease_s, asked_at, assigned.token)
             self.runtime.start(call, self._finished)
 
@@ -116,7 +116,7 @@ class PullState:
         self.unsent.add(_result_of(call, outcome))
 
 
-def _call_of(assigned: Assigned, clock: Callable[[], float], ledger: Ledger | None) -> Call:
+def _call_of(assigned: Assigned, clock: Callable[[], float], desk: Desk | None) -> Call:
     context = Context(
         attempt_id=assigned.attempt_id,
         run_id=assigned.run_id,
@@ -127,7 +127,8 @@ def _call_of(assigned: Assigned, clock: Callable[[], float], ledger: Ledger | No
         role=assigned.role,
         feedback=assigned.feedback,
         clock=clock,
-        ledger=ledger,
+        desk=desk,
+        env=assigned.env,
         token=assigned.token,
     )
     given = msgspec.json.decode(assigned.input)

@@ -17,8 +17,8 @@ import anyio
 import uvicorn
 
 from windlass.model.errors import WindlassError
-from windlass.worker.actions import HttpLedger
 from windlass.worker.context import Stop
+from windlass.worker.desk import HttpDesk
 from windlass.worker.exec_app import ExecApp
 from windlass.worker.push_registration import PushRegistration
 from windlass.worker.registry import Worker
@@ -52,7 +52,7 @@ class PushServer:
             self._runtime,
             settings.concurrency,
             settings.push_token,
-            HttpLedger(settings),
+            HttpDesk(settings),
         )
         server = _Server(
             uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none")

@@ -9,11 +9,11 @@ from typing import Protocol
 import httpx
 import msgspec
 
+from windlass.client.backoff import Backoff
 from windlass.client.problems import ServerError, error_of
-from windlass.client.tls import tls_context
+from windlass.client.tls import http_tls
 from windlass.model.errors import Unavailable, WindlassError
 from windlass.protocol.exchange import Exchange, Said
-from windlass.worker.backoff import Backoff
 from windlass.worker.calls import worker_path
 from windlass.worker.settings import WorkerSettings
 
@@ -71,7 +71,7 @@ class PushRegistration:
             timeout=5.0,
             trust_env=False,
             transport=transport,
-            verify=tls_context(settings.server, settings.tls_ca) or True,
+            verify=http_tls(settings.server, settings.tls_ca),
         )
         self._id = settings.id
         self._capacity = settings.concurrency

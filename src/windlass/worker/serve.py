@@ -13,8 +13,8 @@ import uvloop
 
 from windlass.client.transport import Connection
 from windlass.protocol.exchange import Registration
-from windlass.worker.actions import HttpLedger
 from windlass.worker.calls import BlockingCalls, ServerCalls
+from windlass.worker.desk import HttpDesk
 from windlass.worker.lease_renewer import LeaseRenewer
 from windlass.worker.leases import Leases
 from windlass.worker.link.executor import ServiceExecutor
@@ -22,6 +22,7 @@ from windlass.worker.link.metrics import metrics_served
 from windlass.worker.link.packages import Packages
 from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.serve import link_runner
+from windlass.worker.link.settings import LinkSettings
 from windlass.worker.pull import PullLoop
 from windlass.worker.pull_state import PullState
 from windlass.worker.push import PushServer
@@ -55,7 +56,7 @@ def pull_loop(worker: Worker, runtime: Runtime, settings: WorkerSettings) -> Pul
         ServerCalls(Connection(settings.server, settings.token, settings.tls_ca), registration)
         for _ in range(2)
     )
-    state = PullState(runtime, leases, ledger=HttpLedger(settings))
+    state = PullState(runtime, leases, desk=HttpDesk(settings))
     return PullLoop(main, side, state, renewer)
 
 
@@ -84,8 +85,9 @@ async def run_link(worker: Worker, settings: WorkerSettings) -> bool:
     """Work on a live link until a signal."""
     assert settings.link is not None
     read = parameters_reader(settings.link)
-    services = ServiceExecutor(worker, settings.concurrency, read)
-    packages = Packages(settings.link)
+    desk = link_desk(settings.link)
+    services = ServiceExecutor(worker, settings.concurrency, read, desk)
+    packages = Packages(settings.link, desk)
     runner = link_runner(settings.link, [services], packages)
     log.info("worker %s links to %s", settings.link.worker_id, settings.link.url)
     try:
@@ -96,6 +98,12 @@ async def run_link(worker: Worker, settings: WorkerSettings) -> bool:
         await services.close()
         await packages.close()
     return True
+
+
+def link_desk(settings: LinkSettings) -> HttpDesk:
+    """Where attempts on the link reach what is not on it: beside the link, over HTTP."""
+    own = WorkerSettings(server=settings.server, id=settings.worker_id, token=settings.token)
+    return HttpDesk(own, tls=settings.ssl_context())
 
 
 _RUN: dict[str, Callable[[Worker, WorkerSettings], Coroutine[Any, Any, bool]]] = {

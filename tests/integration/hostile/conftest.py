@@ -20,7 +20,9 @@ def world(
     db = sqlite if request.param == "sqlite" else postgres_server.new_database()
     log = folder / "server.log"
     data = ("--data-dir", str(folder / "files"))
-    server = ServerProcess(db, "--admin-token", TOKEN, "--lease-s", "3", *data, log=log)
+    server = ServerProcess(
+        db, "--admin-token", TOKEN, "--lease-s", "3", "--env-noop", *data, log=log
+    )
     push = worker_process("builtin", server.url, "push", "--id", "w-push", token=TOKEN)
     pull = worker_process("builtin", server.url, "pull", "--id", "w-pull", token=TOKEN)
     with started(server, push, pull):

@@ -281,5 +281,6 @@ async def no_run_is_stuck(http: httpx.AsyncClient) -> None:
             assert "between two steps" not in why["line"], why
             open_runs.append(id_)
             answer = await http.post(f"/api/v1/runs/{id_}/cancel", json={})
-            assert answer.status_code in (200, 202), answer.text
+            over = answer.status_code == 409 and "is already" in answer.text
+            assert over or answer.status_code in (200, 202), answer.text
         await ended(http, [run["id"] for run in found], 10)

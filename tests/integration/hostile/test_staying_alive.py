@@ -69,6 +69,7 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.new_database()
 
 
+@pytest.mark.alone
 async def test_a_good_load_hardly_notices_a_hundred_flows_that_mean_harm(
     db: str, tmp_path: Path
 ) -> None:

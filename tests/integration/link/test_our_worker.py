@@ -240,7 +240,7 @@ async def test_a_killed_workers_task_runs_again_elsewhere_within_the_lease(
     assert run["nodes"][0]["workerName"] == "second"
 
 
-@pytest.mark.parametrize("lease_s", [10.0])
+@pytest.mark.parametrize("lease_s", [30.0])
 async def test_a_killed_servers_worker_finishes_what_it_has_and_reports_it_later(
     server: LinkServer, tmp_path: Path, text_tools: Path
 ) -> None:

@@ -20,6 +20,16 @@ from windlass.agents.settings import AgentSettings
 from windlass.agents.tools import ToolSource
 from windlass.model.errors import Denied, NotFound
 from windlass.protocol.blackboard import BoardRead, BoardView, BoardWrite
+from windlass.protocol.envs import (
+    EnvContent,
+    EnvDoor,
+    EnvExec,
+    EnvExecuted,
+    EnvMark,
+    EnvRead,
+    EnvSnapshotView,
+    EnvWrite,
+)
 from windlass.protocol.exchange import ActionEnd, ActionStart
 from windlass.worker.context import Context
 
@@ -76,13 +86,14 @@ def board_view(key: str, value: Any) -> BoardView:
     )
 
 
-class KeptLedger:
+class KeptDesk:
     """Keeps calls of tools in a list; lets one tool be called by nobody."""
 
     def __init__(self, denied: str = "") -> None:
         self.began: list[ActionStart] = []
         self.ended: list[ActionEnd] = []
         self.board: dict[str, Any] = {}
+        self.files: dict[str, bytes] = {}
         self._denied = denied
 
     def begin(self, start: ActionStart) -> None:
@@ -103,9 +114,30 @@ class KeptLedger:
             raise NotFound(f'nothing stands under "{read.key}"')
         return [board_view(key, self.board[key]) for key in keys]
 
+    server = "http://127.0.0.1:1"
 
-def context(role: str = "work", ledger: KeptLedger | None = None) -> Context:
-    return Context(role=role, ledger=ledger or KeptLedger())
+    def execute(self, call: EnvExec) -> EnvExecuted:
+        return EnvExecuted(code=0, out=" ".join(call.command).encode(), err=b"")
+
+    def fetch(self, read: EnvRead) -> EnvContent:
+        if read.path not in self.files:
+            raise NotFound(f'there is no file "{read.path}"')
+        return EnvContent(data=self.files[read.path])
+
+    def put(self, write: EnvWrite) -> None:
+        self.files[write.path] = write.data
+
+    def photograph(self, mark: EnvMark) -> EnvSnapshotView:
+        raise NotImplementedError
+
+    def door(self, mark: EnvMark) -> EnvDoor:
+        raise NotImplementedError
+
+
+def context(
+    role: str = "work", desk: KeptDesk | None = None, env: dict[str, Any] | None = None
+) -> Context:
+    return Context(role=role, desk=desk or KeptDesk(), env=env)
 
 
 def agent(

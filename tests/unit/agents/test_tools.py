@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.unit.agents.models import VERIFY, WORK, KeptLedger, Say, agent, context
+from tests.unit.agents.models import VERIFY, WORK, KeptDesk, Say, agent, context
 from windlass.agents import tool
 from windlass.agents.attempt import AgentAttempt
 from windlass.agents.board import BoardTools
 from windlass.agents.effects import AgentTool, load_tools
+from windlass.agents.envs import EnvTools
 from windlass.agents.settings import AgentSettings
 from windlass.agents.tools import GuardedTools
 from windlass.model.errors import BadRequest
@@ -55,11 +56,11 @@ DOUBLE = AgentTool("double", double, EffectClass.LOCAL_READ)
 
 async def test_a_call_is_an_action_of_the_ledger() -> None:
     heard: list[str] = []
-    ledger = KeptLedger()
+    desk = KeptDesk()
     doubles = agent(calls("double", {"n": 21}, heard), settings(DOUBLE))
-    await doubles.serve(context(ledger=ledger), WORK)
+    await doubles.serve(context(desk=desk), WORK)
     assert heard == ["42"]
-    [began], [ended] = ledger.began, ledger.ended
+    [began], [ended] = desk.began, desk.ended
     assert (began.tool, began.effect, began.input) == ("double", "env_local_read", {"n": 21})
     assert (ended.state, ended.output, ended.call_id) == ("completed", 42, began.call_id)
 
@@ -69,21 +70,21 @@ async def test_a_call_is_an_action_of_the_ledger() -> None:
 )
 async def test_what_a_tool_says_is_wrong_is_told_to_the_model(n: int, told: str) -> None:
     heard: list[str] = []
-    ledger = KeptLedger()
+    desk = KeptDesk()
     doubles = agent(calls("double", {"n": n}, heard), settings(DOUBLE))
-    result = await doubles.serve(context(ledger=ledger), WORK)
+    result = await doubles.serve(context(desk=desk), WORK)
     assert result["status"] == "completed"
     assert told in heard[0]
-    assert [(end.state, told in end.error) for end in ledger.ended] == [("failed", True)]
+    assert [(end.state, told in end.error) for end in desk.ended] == [("failed", True)]
 
 
 async def test_a_tool_that_nobody_knows_is_refused_and_never_reaches_the_ledger() -> None:
     heard: list[str] = []
-    ledger = KeptLedger()
+    desk = KeptDesk()
     deletes = agent(calls("rm_rf", {}, heard), settings(DOUBLE))
-    await deletes.serve(context(ledger=ledger), WORK)
+    await deletes.serve(context(desk=desk), WORK)
     assert "Unknown tool" in heard[0]
-    assert ledger.began == []
+    assert desk.began == []
 
 
 async def test_a_tool_without_an_effect_class_is_refused(
@@ -112,7 +113,7 @@ async def test_what_the_ledger_refuses_does_not_happen() -> None:
         calls("pay", {"whom": "x"}, heard),
         settings(AgentTool("pay", pay, EffectClass.IRREVERSIBLE)),
     )
-    await pays.serve(context(ledger=KeptLedger(denied="pay")), WORK)
+    await pays.serve(context(desk=KeptDesk(denied="pay")), WORK)
     assert "refused by policy: it needs an approval" in heard[0]
     assert done == []
 
@@ -130,11 +131,11 @@ async def test_an_approval_in_the_brief_is_used_once() -> None:
         return [("finish", {"summary": "paid"})]
 
     pay = AgentTool("pay", double, EffectClass.IRREVERSIBLE)
-    ledger = KeptLedger()
-    await agent(answer, settings(pay, DOUBLE)).serve(context(ledger=ledger), brief)
-    used = [start.approval_token for start in ledger.began if start.tool == "pay"]
+    desk = KeptDesk()
+    await agent(answer, settings(pay, DOUBLE)).serve(context(desk=desk), brief)
+    used = [start.approval_token for start in desk.began if start.tool == "pay"]
     assert sorted(used) == ["", token]
-    assert not any(start.approval_token for start in ledger.began if start.tool == "double")
+    assert not any(start.approval_token for start in desk.began if start.tool == "double")
 
 
 async def test_a_tool_may_say_that_the_attempt_should_come_back_later() -> None:
@@ -160,7 +161,7 @@ async def test_further_tools_come_from_sources_that_know_the_attempt() -> None:
 
 async def test_an_agent_reads_and_writes_the_blackboard_and_a_verifier_only_reads() -> None:
     heard: list[str] = []
-    ledger = KeptLedger()
+    desk = KeptDesk()
 
     def answer(number: int, last: str) -> list[Say]:
         heard.append(last)
@@ -174,12 +175,12 @@ async def test_an_agent_reads_and_writes_the_blackboard_and_a_verifier_only_read
             case _:
                 return [("finish", {"summary": "done"})]
 
-    await agent(answer, sources=[BoardTools()]).serve(context(ledger=ledger), WORK)
-    assert [start.tool for start in ledger.began] == [
+    await agent(answer, sources=[BoardTools()]).serve(context(desk=desk), WORK)
+    assert [start.tool for start in desk.began] == [
         *("write_board", "read_board", "read_board", "list_board")
     ]
     assert '{"pages":3}' in heard[2]
-    [key] = ledger.board
+    [key] = desk.board
     assert key in heard[3]
     judging = AgentAttempt(context("verify"), VERIFY)
     assert [each.name for each in BoardTools().tools(judging)] == ["read_board", "list_board"]
@@ -209,3 +210,30 @@ async def test_tools_are_the_marked_functions_of_a_module(
             load_tools(modules)
     with pytest.raises(BadRequest, match="quiet"):
         tool(effect="quiet")
+
+
+async def test_an_agent_works_in_its_own_container() -> None:
+    told: list[str] = []
+    desk = KeptDesk()
+    box = {"session_id": "s", "kind": "container", "resource_name": "py", "lease_epoch": 1}
+    for call, given in (
+        ("env_write", {"path": "a.py", "text": "print(1)"}),
+        ("env_run", {"command": "python a.py"}),
+        ("env_read", {"path": "a.py"}),
+        ("env_read", {"path": "b.py"}),
+    ):
+        works = agent(calls(call, given, told), sources=[EnvTools()])
+        await works.serve(context(desk=desk, env=box), WORK)
+    assert "8 characters" in told[0]
+    assert "sh -c python a.py" in told[1]
+    assert "print(1)" in told[2]
+    assert "there is no file" in told[3]
+    effects = [began.effect for began in desk.began]
+    assert effects == ["env_local_mutation"] * 2 + ["env_local_read"] * 2
+
+
+async def test_who_has_no_environment_has_no_tools_for_one() -> None:
+    told: list[str] = []
+    works = agent(calls("env_run", {"command": "true"}, told), sources=[EnvTools()])
+    await works.serve(context(), WORK)
+    assert "Unknown tool" in told[0]

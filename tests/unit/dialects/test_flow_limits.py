@@ -91,3 +91,8 @@ def test_only_what_calls_something_has_limits() -> None:
     timer = flow({"key": "k", "max": 1}, kind="timer", params={"delay_ms": 1})
     assert "calls nothing" in problems(timer)
     assert "at most 8" in problems(flow(*[{"key": "k", "max": 1}] * 9))
+
+
+def test_keys_of_environments_are_not_for_limits() -> None:
+    with pytest.raises(DefinitionError, match="of environments"):
+        compile_flow(flow({"key": "env:box", "max": 5}))

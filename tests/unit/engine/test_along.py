@@ -1,10 +1,16 @@
 """What belongs to a result is in its commit: there if the result counts, and not if it does not."""
 
+import asyncio
+from functools import partial
+
 import pytest
 
+from windlass.engine import plans, steering
 from windlass.engine.attempts import Attempts
+from windlass.engine.keys import Keyed
 from windlass.model.errors import StaleLease
-from windlass.model.rows import Artifact, Failure, LogChunk
+from windlass.model.hints import Hint, HintKind
+from windlass.model.rows import Artifact, Event, Failure, LogChunk
 from windlass.testing.local import LocalEngine, local_engine
 
 pytestmark = pytest.mark.anyio
@@ -64,3 +70,18 @@ async def test_a_stale_result_leaves_nothing_behind() -> None:
         with pytest.raises(StaleLease):
             await work.succeeded(given.attempt_id, "1", along=[artifact(given.attempt_id, "late")])
         assert kept(local) == ([], ["it broke"])
+
+
+async def test_what_is_said_many_times_under_one_key_in_one_commit_counts_once() -> None:
+    async with local_engine({}) as local:
+        engine = local.engine
+        started, _ = await plans.start(engine, {"goal": "go", "worker_profile": "nobody"})
+        hint = Hint(HintKind.CONTEXT_UPDATE, details={"n": 1})
+
+        async def say(number: int) -> str:
+            act = partial(steering.hint, engine, started.run.id, hint)
+            return await Keyed(engine, "hint", "once", b"").once(str(number), act)
+
+        assert set(await asyncio.gather(*map(say, range(8)))) == {"0"}
+        events = [row.type for row in local.database.table(Event).values()]
+        assert events.count("hint.given") == 1

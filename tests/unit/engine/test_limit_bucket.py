@@ -47,7 +47,7 @@ def test_who_was_kept_waiting_makes_up_for_it_and_who_was_idle_does_not() -> Non
     assert Bucket(replace(row, parked=9, wake_at=None), 10_100).tokens == 1
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(1, 80), st.integers(1, 5), st.integers(0, 2**32), st.sampled_from([200, 1000]))
 def test_no_span_sees_more_than_the_rate_and_the_burst_however_late_and_askew(
     rate: int, burst: int, seed: int, per_ms: int

@@ -80,6 +80,7 @@ async def waits(file: Path, noisy: int) -> list[int]:
     return [a.claimed_at - ready[a.run_id] for a in attempts if a.run_id in ids]
 
 
+@pytest.mark.alone
 async def test_small_tenants_wait_no_longer_than_twice_as_long_beside_a_noisy_one(
     tmp_path: Path,
 ) -> None:

@@ -10,6 +10,7 @@ from windlass.kernel.events import (
     AttemptFailed,
     BoardRebuilt,
     BoardWritten,
+    CancelRequested,
     HintGiven,
     LeaseExpired,
 )
@@ -62,6 +63,14 @@ def test_goal_results_and_artifacts_are_said_as_they_come() -> None:
     run.send(AttemptFailed(claim(run, "b").attempt_id, Failure("fatal", "no", code="c")))
     said = result_of(run, "b")
     assert (said["status"], said["failure_class"], said["summary"]) == ("failed", "c", "no")
+
+
+def test_what_was_done_while_the_run_is_cancelled_is_said_as_well() -> None:
+    run = planned(task("a"))
+    taken = claim(run, "a")
+    run.send(CancelRequested(RUN_ID))
+    say(run, taken, {"status": "completed", "summary": "made it"})
+    assert result_of(run, "a")["summary"] == "made it"
 
 
 def test_nothing_unjudged_is_said_and_what_was_held_against_it_is() -> None:

@@ -38,3 +38,14 @@ def test_a_container_that_waits_for_its_edges_does_not_keep_a_run_from_ending() 
     run.send(CancelRequested(RUN_ID, ""))
     run.send(AttemptSucceeded(held.attempt_id, '{"y": 2}'))
     assert run.state() is RunState.CANCELLED
+
+
+def test_the_last_attempt_that_fails_in_a_cancelled_run_is_not_tried_again() -> None:
+    node = {"exec_type": "queue", "service": "s", "max_retries": 3}
+    run = Played(compile_flow({"start": "a", "nodes": {"a": node}}))
+    task = run.one("a")
+    run.claim(task.id)
+    run.send(CancelRequested(RUN_ID))
+    run.fail(task.id)
+    assert run.one("a").state == "cancelled"
+    assert run.state() == "cancelled"

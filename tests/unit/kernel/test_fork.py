@@ -6,9 +6,9 @@ import pytest
 
 from tests.plans import do, of, planned, task
 from windlass.kernel.bounds import Limits
+from windlass.kernel.decision import Decision
 from windlass.kernel.events import ForkRun
 from windlass.kernel.fork import fork, renamed
-from windlass.kernel.turn import Decision
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Attempt, Row, Run, Task
 from windlass.model.states import RunState

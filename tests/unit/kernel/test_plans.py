@@ -106,7 +106,7 @@ def test_a_lost_planner_is_no_failure_and_its_plan_is_stale() -> None:
         ([task("a", verification_policy={"mode": "magic"})], "not known here"),
         ([task("a", role="final"), task("b", role="final")], "more than one"),
         ([task("a b")], "plain name"),
-        ([task("a", env_preconditions={"required": True})], "no environments yet"),
+        ([task("a", env_preconditions={"required": True})], "no resource is named"),
         ([task("größe")], "plain name"),
         ([task("a", goal="x" * 5_000)], "5,000 characters"),
     ],

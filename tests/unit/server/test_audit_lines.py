@@ -4,136 +4,39 @@ The paths come from the server's own table: one that changes something and is ne
 named as leaving no line, with the reason, fails the last test.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
 from pathlib import Path
-from typing import Any
 
-import httpx
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from tests.packages import archive
+from tests.unit.server.audit import (
+    ASKS,
+    CALLS,
+    NO_LINE,
+    RUN,
+    WAITS,
+    Json,
+    Said,
+    api,
+    fail_next,
+    tried,
+)
 from tests.workflows import node, workflow
-from windlass.drivers.blobs.files import FileBlobs
 from windlass.engine.attempts import Attempts
 from windlass.engine.workers import register_link
 from windlass.model.access import Audit
+from windlass.model.envs import EnvSession
 from windlass.model.rows import Binding, Failure, Resource, Run
-from windlass.server.app import NATIVE, AppOptions, create_app
-from windlass.server.commands import Commands
+from windlass.ports.env import OnLog
+from windlass.server.app import NATIVE
 from windlass.server.compat.memoh import routes as memoh
 from windlass.server.compat.pocketflow import routes as pocketflow
-from windlass.server.link.plane import LinkPlane, LinkSettings
-from windlass.testing.local import LocalEngine, local_engine
+from windlass.testing.memory import MemoryDatabase
 
 pytestmark = pytest.mark.anyio
-
-Json = dict[str, Any]
-WAITS: Json = {
-    "start": "a",
-    "nodes": {"a": {"kind": "wait_event", "params": {"signal_key": "$shared.go"}}},
-    "edges": [],
-}
-ASKS: Json = {
-    "start": "a",
-    "nodes": {"a": {"kind": "approval", "params": {"approval_key": "$shared.ok"}}},
-    "edges": [],
-}
-CALLS: Json = {
-    "start": "a",
-    "nodes": {"a": {"exec_type": "queue", "service": "s", "max_retries": 0}},
-    "edges": [],
-}
-NO_LINE = {
-    "POST /api/v1/flows/validate": "changes nothing",
-    "POST /api/v1/runs": "the run is the record",
-    "POST /tasks": "the run is the record",
-    "POST /orchestration/runs": "the run is the record",
-    "POST /orchestration/env-resources": "not served",
-    "POST /orchestration/container-images": "not served",
-    "POST /tasks/run_once": "changes nothing",
-    "PUT /api/v1/resources/uploads/{upload_id}/parts/{number}": "counts only once it is complete",
-    "POST /api/v1/auth/refresh": "whoever signed in goes on",
-    **dict.fromkeys(
-        (
-            "POST /api/v1/workers",
-            "POST /api/v1/workers/register",
-            "POST /api/v1/workers/heartbeat",
-            "POST /api/v1/workers/{id}/exchange",
-            "POST /api/v1/workers/{id}/actions",
-            "POST /api/v1/workers/{id}/actions/end",
-            "POST /api/v1/workers/{id}/blackboard",
-            "POST /api/v1/workers/{id}/blackboard/read",
-            "DELETE /api/v1/workers/{id}",
-            "POST /workers/register",
-            "POST /workers/heartbeat",
-            "POST /register",
-            "POST /heartbeat",
-            "POST /queue/poll",
-            "POST /queue/complete",
-            "POST /queue/heartbeat",
-            "POST /queue/update_run",
-        ),
-        "work, not steering: the run's own history has it",
-    ),
-}
-tried: set[str] = set()
-
-
-class Said:
-    """An API over an engine in memory, and how many commits a call to it takes."""
-
-    def __init__(self, local: LocalEngine, http: httpx.AsyncClient) -> None:
-        self.local = local
-        self.http = http
-        self.answer: Any = None
-
-    async def act(
-        self, route: str, body: object = None, *, content: bytes | None = None, **given: Any
-    ) -> tuple[int, list[str]]:
-        """The commits of a call, and the actions it left in the audit trail."""
-        tried.add(route)
-        method, path = route.split()
-        query = given.pop("query", "")
-        before = self.local.database.commits
-        known = set(self.local.database.table(Audit))
-        sent: Json = {"content": content} if content is not None else {"json": body}
-        answer = await self.http.request(method, path.format(**given) + query, **sent)
-        assert answer.status_code < 400, answer.text
-        self.answer = answer.json() if answer.content else None
-        lines = self.local.database.table(Audit)
-        actions = [row.action for key, row in lines.items() if key not in known]
-        return self.local.database.commits - before, actions
-
-
-@asynccontextmanager
-async def api(folder: Path = Path("/nonexistent"), admin: str = "") -> AsyncIterator[Said]:
-    async with local_engine({}) as local:
-        engine, attempts = local.engine, Attempts(local.engine)
-        link = LinkPlane(engine, attempts, LinkSettings())
-        app = create_app(
-            engine,
-            attempts,
-            AppOptions(auth_required=bool(admin), admin_token=admin),
-            link=link,
-            commands=Commands(engine, link),
-            blobs=FileBlobs(folder),
-        )
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
-            http.headers["Authorization"] = f"Bearer {admin}" if admin else ""
-            yield Said(local, http)
-
-
-async def fail_next(said: Said) -> None:
-    """Have the call that waits longest fail for good."""
-    work = Attempts(said.local.engine)
-    [given] = await work.claim("w", ["pull:s"], 1, 5)
-    await work.failed(given.attempt_id, Failure("failed", "no"))
-
-
-RUN = "/api/v1/runs/{id}"
 
 
 async def test_a_signal_a_cancel_and_their_lines_are_one_commit_each() -> None:
@@ -430,6 +333,64 @@ async def test_what_is_done_with_dead_letters_and_its_lines_are_one_commit_each(
             await fail_next(said)
             done = await said.act(f"POST /api/v1/dead-letters/{act}", {"run": run})
             assert done == (1, [f"dead.{act}"])
+
+
+class NoImages:
+    """Says that it can make images; nobody asks it to."""
+
+    async def capabilities(self) -> Json:
+        return {"dockerfile_build": True, "reason": ""}
+
+    async def pull(self, ref: str) -> str:
+        raise NotImplementedError
+
+    async def build(self, dockerfile: str, tag: str, on_log: OnLog) -> str:
+        raise NotImplementedError
+
+
+async def until_released(database: MemoryDatabase) -> None:
+    for _ in range(500):
+        if all(row.state == "released" for row in database.table(EnvSession).values()):
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("a session is not given back")
+
+
+async def test_what_is_done_with_environments_and_its_lines_are_one_commit_each() -> None:
+    at, one = "/api/v1/envs/resources", {"name": "py", "kind": "noop"}
+    async with api() as said:
+        assert await said.act(f"POST {at}", one) == (1, ["env.resource.make"])
+        changed = await said.act(f"PATCH {at}/{{id}}", {"capacity": 2}, id="py")
+        assert changed == (1, ["env.resource.change"])
+        kept = {"resource": "py", "keep_failed_s": 600}
+        await said.local.start({**CALLS, "nodes": {"a": {**CALLS["nodes"]["a"], "env": kept}}})
+        work = Attempts(said.local.engine)
+        [held] = await work.claim("w", ["pull:s"], 1, 5)
+        session = msgspec.json.decode(held.env)["session_id"]
+        sessions = "POST /api/v1/envs/sessions/{id}"
+        looked = await said.act(f"{sessions}/exec", {"command": ["true"]}, id=session)
+        assert looked == (1, ["env.session.exec"])
+        taken = await said.act(f"{sessions}/snapshots", id=session)
+        assert taken == (2, ["env.session.snapshot"]), "the line is there before the snapshot"
+        await work.failed(held.attempt_id, Failure("fatal", "no"))
+        commits, actions = await said.act(f"{sessions}/release", {}, id=session)
+        assert commits >= 1, "and one more once the place is gone"
+        assert actions == ["env.session.release"]
+        await until_released(said.local.database)
+        deleted = await said.act(f"DELETE {at}/{{id}}", id="py")
+        assert deleted == (1, ["env.resource.delete"])
+        at = "/orchestration/env-resources"
+        assert await said.act(f"POST {at}", one) == (1, ["env.resource.make"])
+        changed = await said.act(f"PATCH {at}/{{id}}", {"status": "disabled"}, id="py")
+        assert changed == (1, ["env.resource.change"])
+        deleted = await said.act(f"DELETE {at}/{{id}}", id="py")
+        assert deleted == (1, ["env.resource.delete"])
+        said.local.places.hosts.add("builder", {}, NoImages())
+        built = {"name": "a", "sourceType": "dockerfile", "dockerfile": "FROM scratch"}
+        assert await said.act("POST /api/v1/envs/images", built) == (1, ["env.image.make"])
+        pulled = {"name": "b", "source_type": "registry", "image_ref": "debian:12"}
+        made = await said.act("POST /orchestration/container-images", pulled)
+        assert made == (1, ["env.image.make"])
 
 
 async def test_nothing_that_changes_something_is_left_out_here() -> None:

@@ -270,3 +270,26 @@ async def test_a_gap_in_the_numbers_of_results_is_told_and_costs_no_result(
         "E.RESULT.SEQ_GAP: 3 was expected, and 5 came",
         "",
     ]
+
+
+# Environments
+
+
+@pytest.mark.parametrize(("features", "told"), [((), False), (("env",), True)])
+async def test_only_who_says_it_uses_environments_is_told_of_one(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, features: tuple[str, ...], told: bool
+) -> None:
+    """Others refuse a frame with a field that they do not know."""
+    session = await bench.session()
+    session.link.features = frozenset(features)
+    await bench.plane.secret()
+    sent: list[m.Dispatch] = []
+    monkeypatch.setattr(session.link, "send", lambda dispatch, *_, **more: sent.append(dispatch))
+    place = {"session_id": "s", "kind": "noop", "resource_name": "box", "lease_epoch": 2}
+    text = msgspec.json.encode({**place, "details": {}}).decode()
+    Dispatching(session).begin(assignment(env=text))
+    [dispatch] = sent
+    assert (dispatch.env is not None) is told
+    if dispatch.env is not None:
+        assert dispatch.env.token == await bench.plane.attempts.token("t@1")
+        assert dispatch.env.lease_epoch == 2

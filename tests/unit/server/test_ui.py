@@ -1,6 +1,7 @@
 """The UI is for browsers: API clients keep their answers, and nothing falls back to a page."""
 
 import gzip
+import re
 from pathlib import Path
 
 import httpx
@@ -11,10 +12,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from windlass.server.ui import WebUi
+from windlass.server.ui import PLACES, WebUi
 
 pytestmark = pytest.mark.anyio
 
+ROUTER = Path(__file__).parents[3] / "ui" / "src" / "router.tsx"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
@@ -51,6 +53,7 @@ def client_of(dist: Path) -> httpx.AsyncClient:
         ("/flows/x", "../"),
         ("/inbox", "./"),
         ("/workers", "./"),
+        ("/environments", "./"),
         ("/settings", "./"),
     ],
 )
@@ -103,3 +106,8 @@ async def test_without_a_build_the_page_says_how_to_make_one(tmp_path: Path) -> 
     answer = await client_of(tmp_path).get("/", headers=BROWSER)
     assert answer.status_code == 503
     assert "make ui" in answer.text
+
+
+async def test_every_page_of_the_ui_is_one_the_server_knows() -> None:
+    paths = re.findall(r"path: '/([\w-]*)", ROUTER.read_text(encoding="utf-8"))
+    assert set(paths) == PLACES

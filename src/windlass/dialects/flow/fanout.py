@@ -145,5 +145,8 @@ def _add_branch(key: str, branch: _Branch, node: Node, call: Call, draft: Draft)
             by_load=node.by_load,
             limits=node.limits,
             budget=node.budget,
+            env=node.env,
+            env_kind=node.env_kind,
+            env_keep_ms=node.env_keep_ms,
         )
     )

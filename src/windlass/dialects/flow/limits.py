@@ -5,6 +5,7 @@ import re
 from windlass.dialects.fields import Fields
 from windlass.dialects.flow.refs import parse_ref
 from windlass.dialects.plain import under
+from windlass.model.envs import is_env_key
 from windlass.model.graph import LimitSpec, Ref, Root
 from windlass.model.limits import KEY_CHARS_MAX, usual_burst
 
@@ -34,6 +35,9 @@ def _limit(fields: Fields) -> LimitSpec:
     if not text:
         hint = 'name what is limited, as in "bank:$params.customer"'
         fields.problems.add(fields.at("key"), "the limit has no key", hint)
+    if is_env_key(text):
+        hint = 'name the resource with "env", or begin the key with another word'
+        fields.problems.add(fields.at("key"), "keys that begin so are of environments", hint)
     if not fields.has("max") and not fields.has("rate"):
         hint = "give max (at once), rate (a second), or both"
         fields.problems.add(fields.where, "the limit allows everything", hint)

@@ -3,6 +3,7 @@
 import msgspec
 
 from windlass.dialects.budgets import read_budget_field
+from windlass.dialects.envs import read_env
 from windlass.dialects.fields import WHOLE_MAX, Fields, Problems, shown_number
 from windlass.dialects.flow.conditions import read_cases
 from windlass.dialects.flow.draft import Draft, Entry, Override, Scope
@@ -26,6 +27,7 @@ _EVERY_KIND = {
     "weighted_by_load",
     "limits",
     "budget",
+    "env",
 }
 _FAN_OUT = {"parallel_services", "parallel_execs", "parallel_mode", "max_parallel", "foreach_execs"}
 _INNER = {"choice_cases", "subflow", "subflow_execs", "failure_strategy"}
@@ -104,6 +106,7 @@ def _common(entry: Entry, written: frozenset[str]) -> Node:
         by_load=fields.flag("weighted_by_load"),
         limits=read_limits(fields),
         budget=read_budget_field(fields),
+        **read_env(fields).columns(),
     )
 
 
@@ -125,6 +128,9 @@ def _check_limits(node: Node, fields: Fields) -> None:
     if node.budget and node.kind not in _CALLING:
         hint = "put it on the nodes that call something, or on the flow for the whole run"
         fields.problems.add(fields.at("budget"), f"a {node.kind} node uses nothing up", hint)
+    if node.env and node.kind not in _CALLING:
+        hint = "put it on the nodes that call something"
+        fields.problems.add(fields.at("env"), f"a {node.kind} node is done nowhere", hint)
 
 
 def _strategy(fields: Fields, kind: Kind) -> Strategy:

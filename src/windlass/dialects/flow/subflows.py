@@ -24,7 +24,7 @@ def lower_subflow(node: Node, entry: Entry, call: Call, level: int, draft: Draft
         draft.problems.add(body.where, reason)
         return
     # A sub-node names its own service; how it is called may come from outside.
-    inherited = Call(call.mode, "", call.func, call.script)
+    inherited = Call(call.mode, "", call.func, call.script, call.pod)
     draft.waiting.append(Scope(body, node.path, level + 1, inherited, overrides, node.limits))
 
 

@@ -1,4 +1,4 @@
-"""What a node calls: `exec_type`, `service`, `func` and `script`, and who fills in what is absent.
+"""What a node calls (`exec_type`, `service`, `func`, `script`, `pod`), and who fills in the rest.
 
 A branch falls back to its fan-out, a node of a subflow to the subflow's node, field by field.
 """
@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from windlass.dialects.fields import Fields, Problems
+from windlass.dialects.flow.pods import read_pod
 from windlass.dialects.plain import under
 from windlass.model.graph import Target, Transport
+from windlass.model.pods import NAMESPACE, PodSpec
 
-CALL_FIELDS = frozenset({"service", "exec_type", "exec_mode", "func", "script"})
+CALL_FIELDS = frozenset({"service", "exec_type", "exec_mode", "func", "script", "pod"})
 
 _TRANSPORTS = {
     "http": Transport.PUSH,
     "queue": Transport.PULL,
     "local_func": Transport.LOCAL,
     "local_script": Transport.SCRIPT,
+    "pod": Transport.POD,
 }
 _SCRIPT_TEXTS = ("cmd", "code", "language", "work_dir", "stdin_mode", "output_mode")
 _SCRIPT_FIELDS = frozenset({*_SCRIPT_TEXTS, "args", "env", "timeout_ms"})
@@ -30,6 +33,7 @@ class Call:
     service: str = ""
     func: str = ""
     script: dict[str, Any] | None = None
+    pod: PodSpec | None = None
 
     def over(self, base: "Call") -> "Call":
         """This call, with what it leaves open taken from `base`."""
@@ -38,6 +42,7 @@ class Call:
             self.service or base.service,
             self.func or base.func,
             self.script or base.script,
+            self.pod or base.pod,
         )
 
 
@@ -52,7 +57,7 @@ def read_call(fields: Fields) -> Call:
         reason = f'"{alias}" contradicts exec_type "{mode}"'
         fields.problems.add(fields.at("exec_mode"), reason, "they mean the same; keep one")
     service, func = fields.name("service"), fields.name("func")
-    return Call(mode or alias, service, func, _read_script(fields))
+    return Call(mode or alias, service, func, _read_script(fields), read_pod(fields))
 
 
 def target_of(call: Call, where: str, problems: Problems) -> Target | None:
@@ -68,6 +73,11 @@ def target_of(call: Call, where: str, problems: Problems) -> Target | None:
             if script.get("cmd") or script.get("code"):
                 return Target(transport, "script", script)
             missing = "script", "no command to run", "give script.cmd, or script.code"
+        case Transport.POD:
+            if call.pod is not None:
+                # A namespace is what a queue of pods is for, whoever's turn it is there.
+                return Target(transport, call.pod.namespace or NAMESPACE, pod=call.pod)
+            missing = "pod", "no pod to run", "give pod.image, as in pod: {image: busybox:1.36}"
         case _:
             if call.service:
                 return Target(transport, call.service)
@@ -83,6 +93,8 @@ def _service_hint(call: Call) -> str:
         return "to call func, set exec_type: local_func"
     if call.script:
         return "to run script, set exec_type: local_script"
+    if call.pod:
+        return "to run pod, set exec_type: pod"
     return "name one, as in service: transform"
 
 

@@ -148,6 +148,7 @@ class Lowering:
             retry=entry.retry,
             timeout_ms=entry.timeout_ms,
             affinity=entry.affinity,
+            **entry.env.columns(),
         )
         self._draft.add(node, place)
 

@@ -1,5 +1,6 @@
 """Nodes and middlewares as they are written."""
 
+from windlass.dialects.envs import read_env
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import is_object, under
 from windlass.dialects.workflow.containers import is_container, read_container
@@ -34,6 +35,7 @@ NODE_FIELDS = frozenset(
         "affinity",
         "retry",
         "timeoutMs",
+        "env",
     }
 )
 ROLES = ("node", "container", "middleware")
@@ -98,6 +100,7 @@ def _read_entry(
         timeout_ms=fields.whole("timeoutMs"),
         affinity=read_affinity(fields),
         strict=is_strict(fields.raw("extensions")),
+        env=read_env(fields),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from windlass.dialects.envs import NO_ENV, Env
 from windlass.model.graph import Affinity, Fill, Output, Retry, Step
 
 Path = tuple[Step, ...]
@@ -121,6 +122,7 @@ class Entry:
     retry: Retry = field(default_factory=Retry)
     timeout_ms: int = 0
     affinity: Affinity | None = None
+    env: Env = NO_ENV
     strict: bool = False
     """A result that does not meet the schema is refused."""
 

@@ -160,6 +160,7 @@ class PushDispatcher:
 
         async def execute(assignment: Assignment) -> Done:
             said = f',"feedback":{assignment.feedback}' if assignment.feedback else ""
+            said += f',"env":{assignment.env}' if assignment.env else ""
             body = f'{{"input":{assignment.input},"params":{assignment.params}{said}}}'
             headers = await self._headers(assignment)
             try:

@@ -26,7 +26,7 @@ from windlass.model.effects import Effect
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Task, Variable
 from windlass.model.states import TaskState
-from windlass.ports.store import Cond, EffectClaim, Raced, Writes
+from windlass.ports.store import Cond, EffectClaim, Raced, Taken, Writes
 
 R = TypeVar("R", bound=Row)
 Connection = Any
@@ -118,6 +118,8 @@ class PostgresStore:
         try:
             async with self.pool.acquire() as connection:
                 yield connection
+        except asyncpg.UniqueViolationError as error:
+            raise Taken(str(error)) from error
         except _RACES as error:
             raise Raced(str(error)) from error
         except (asyncpg.DataError, asyncpg.ProgramLimitExceededError) as error:

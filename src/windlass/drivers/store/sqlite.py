@@ -36,7 +36,7 @@ from windlass.model.effects import Effect
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
 from windlass.model.states import TaskState
-from windlass.ports.store import Cond, EffectClaim, Raced, Writes
+from windlass.ports.store import Cond, EffectClaim, Raced, Taken, Writes
 
 log = logging.getLogger(__name__)
 
@@ -322,7 +322,7 @@ def save(db: sqlite3.Connection, writes: Writes, held: Held | None = None) -> No
             _save(db, writes)
     except sqlite3.IntegrityError as error:
         if error.sqlite_errorname in ("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE"):
-            raise Raced(str(error)) from error
+            raise Taken(str(error)) from error
         raise
     except OverflowError as error:
         raise BadRequest(f"a number is too large to be stored: {error}") from error

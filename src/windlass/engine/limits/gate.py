@@ -22,8 +22,10 @@ from windlass.engine.limits.bucket import Bucket
 from windlass.engine.limits.rules import Rules, can_park
 from windlass.kernel.events import BudgetQuestion
 from windlass.model.budgets import shown_all, unit_of
+from windlass.model.envs import EnvResource, EnvSession
 from windlass.model.limits import (
     LimitUse,
+    key_of,
     limit_id,
     read_held,
     service_key,
@@ -41,8 +43,8 @@ WAKES_MAX = 256
 class Ended(msgspec.Struct):
     """What a pass has ended that concerns limits."""
 
-    settled: list[Attempt] = []
-    """Attempts that have ended and held something."""
+    settled: list[Attempt | EnvSession] = []
+    """Attempts that have ended, and sessions that are gone, which held something."""
     pushed_back: list[tuple[Attempt, int]] = []
     """Attempts whose service wants to be left alone, and for how long."""
     raised: list[tuple[str, int]] = []
@@ -70,7 +72,7 @@ class Gate:
         self, session: Session, ended: Ended, tasks: Iterable[Task], due: Iterable[str]
     ) -> None:
         """Take every key that matters to this pass, and count what has ended."""
-        settled = [(attempt, read_held(attempt.limits)) for attempt in ended.settled]
+        settled = [(holder, read_held(holder.limits)) for holder in ended.settled]
         pauses = pauses_of(ended.pushed_back, self._now)
         keys = {*due, *pauses, *(key for key, _ in ended.raised)}
         for _, held in settled:
@@ -81,9 +83,10 @@ class Gate:
             return
         for use in await session.hold([blank(key) for key in sorted(keys)]):
             self._buckets[use.id] = Bucket(use, self._now)
-        for attempt, held in settled:
+        for holder, held in settled:
+            by = holder if isinstance(holder, Attempt) else None
             for key, amount in held.items():
-                self._buckets[key].give_back(amount, attempt)
+                self._buckets[key].give_back(amount, by)
         for key, more in ended.raised:
             self._buckets[key].spend.raise_by(more)
         for key, until in pauses.items():
@@ -140,6 +143,10 @@ class Gate:
         self._reserved[task.id] = taken
         return None
 
+    def wanted(self, task: Task) -> EnvResource | None:
+        """What a task that was let through gets a place of, instead of being handed out."""
+        return self._rules.wanted(task)
+
     def held(self, task: Task) -> Json:
         """What is reserved for a task's attempt."""
         return write_held(self._reserved.get(task.id, {}))
@@ -159,7 +166,7 @@ class Gate:
         spend = self._buckets[key].spend
         if not spend.unit or not spend.is_spent or spend.asked:
             return None
-        return BudgetQuestion(key.partition(" ")[2], spend.budget or 0, spend.total, spend.spent)
+        return BudgetQuestion(key_of(key), spend.budget or 0, spend.total, spend.spent)
 
     def gone(self, key: str) -> None:
         """Who was woken had ended meanwhile: somebody else's turn is now."""
@@ -218,7 +225,7 @@ def pauses_of(pushed_back: Sequence[tuple[Attempt, int]], now: int) -> dict[str,
 
 
 def is_budget(limit: str) -> bool:
-    return bool(unit_of(limit.partition(" ")[2]))
+    return bool(unit_of(key_of(limit)))
 
 
 def left_of(buckets: Iterable[Bucket]) -> dict[str, float | int]:
@@ -228,3 +235,12 @@ def left_of(buckets: Iterable[Bucket]) -> dict[str, float | int]:
         if spend.unit and spend.budget is not None:
             left[spend.unit] = min(left.get(spend.unit, spend.left), spend.left)
     return shown_all({unit: max(0, amount) for unit, amount in left.items()})
+
+
+def in_turn(found: Sequence[Task], woken: Sequence[Task]) -> list[Task]:
+    """Tasks under limits in the order of their turn, woken or not, before the others."""
+    if not woken:
+        return list(found)
+    limited = [*woken, *(task for task in found if task.limits)]
+    limited.sort(key=lambda task: (-task.priority, task.ready_at or 0, task.id))
+    return [*limited, *(task for task in found if not task.limits)]

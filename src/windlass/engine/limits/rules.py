@@ -11,7 +11,8 @@ from collections.abc import Iterable
 import msgspec
 
 from windlass.model.budgets import SCALES, budget_key, unit_of
-from windlass.model.graph import Kind
+from windlass.model.envs import ENVS_KEY, EnvResource, env_key, is_env_key
+from windlass.model.graph import Kind, Transport
 from windlass.model.limits import (
     RETRY_KEY,
     TENANT_KEY,
@@ -22,12 +23,13 @@ from windlass.model.limits import (
     read_limits,
     service_key,
 )
-from windlass.model.queues import service_of, tenant_of
+from windlass.model.queues import service_of, tenant_of, transport_of
 from windlass.model.rows import Json, Task
 from windlass.model.states import TaskState
 
 RULES_MAX = 10_000
 _KNOWN_MAX = 10_000
+_RESOURCES_TOLD = 200
 _OF_TENANTS = frozenset(budget_key(unit) for unit in SCALES)
 
 
@@ -47,12 +49,15 @@ class Rules:
         """By tenant: the keys of its own budgets."""
         self._paused: dict[str, int] = {}
         """Ids of keys of services nobody may call, and until when."""
-        self._known: dict[tuple[str, Json, bool], dict[str, Limit]] = {}
+        self.envs: dict[str, EnvResource] = {}
+        """By the limit that says how many places of it there may be."""
+        self._known: dict[tuple[str, Json, bool, bool], dict[str, Limit]] = {}
         """What was found for tasks alike, until something changes."""
 
-    def replace(self, rules: Iterable[LimitRule]) -> None:
-        """These are all the rules there are."""
+    def replace(self, rules: Iterable[LimitRule], resources: Iterable[EnvResource] = ()) -> None:
+        """These are all the rules there are, and all resources of environments."""
         self._known.clear()
+        self.envs = {limit_id(row.tenant, env_key(row.name)): row for row in resources}
         patterns: defaultdict[str, list[LimitRule]] = defaultdict(list)
         self._exact = {}
         self._on_services = self._on_tenants = self._on_retries = False
@@ -117,10 +122,10 @@ class Rules:
 
     def limits_of(self, task: Task) -> dict[str, Limit]:
         """What handing a task out takes, by id: its own limits, and those it is under by a rule."""
-        retried = bool(task.failures) and self.on_retries
+        retried = self.on_retries and is_retry(task)
         if not (task.limits or retried or self.implied):
             return {}
-        key = (task.queue or "", task.limits, retried)
+        key = (task.queue or "", task.limits, retried, bool(task.env))
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= _KNOWN_MAX:
@@ -130,9 +135,17 @@ class Rules:
             return {id_: limit for id_, limit in known.items() if unit_of(limit.key)}
         return known
 
-    def _limits_of(self, queue: str, limits: Json, retried: bool) -> dict[str, Limit]:
+    def _limits_of(self, queue: str, limits: Json, retried: bool, placed: bool) -> dict[str, Limit]:
         tenant = tenant_of(queue)
-        own = [self.allowed(tenant, limit) for limit in read_limits(limits)]
+        asked = read_limits(limits)
+        place = next((limit for limit in asked if is_env_key(limit.key)), None)
+        if place is not None and not placed:
+            # First it gets its place. What an attempt takes is asked for when there is one.
+            found = {limit_id(tenant, place.key): self._capacity(tenant, place)}
+            if self.rule(tenant, ENVS_KEY) is not None:
+                found[limit_id(tenant, ENVS_KEY)] = self.allowed(tenant, Limit(ENVS_KEY))
+            return found
+        own = [self.allowed(tenant, limit) for limit in asked if limit is not place]
         found = {limit_id(tenant, limit.key): limit for limit in own}
         if self._on_services or self._paused:
             key = service_key(service_of(queue))
@@ -150,6 +163,35 @@ class Rules:
             key = limit_id(tenant, TENANT_KEY)
             found.setdefault(key, self.allowed(tenant, Limit(TENANT_KEY)))
         return found
+
+    def _capacity(self, tenant: str, place: Limit) -> Limit:
+        """How many places of a resource there may be: none where nobody made it, or it is not to
+        be used."""
+        resource = self.envs.get(limit_id(tenant, place.key))
+        active = resource is not None and resource.status == "active"
+        most = resource.capacity if resource is not None and active else 0
+        ruled = self.allowed(tenant, place)
+        lower = most if ruled.max is None else min(most, ruled.max)
+        return msgspec.structs.replace(ruled, max=lower)
+
+    def resources(self, tenant: str) -> tuple[tuple[str, str, str], ...]:
+        """Name, kind and status of a tenant's resources, for its planners."""
+        own = [row for row in self.envs.values() if row.tenant == tenant]
+        listed = sorted((row.name, row.kind, row.status) for row in own)
+        return tuple(listed[:_RESOURCES_TOLD])
+
+    def wanted(self, task: Task) -> EnvResource | None:
+        """What a task needs a place of before it can be handed out; None if it needs none, or has
+        it."""
+        if task.env or not task.limits or not can_park(task):
+            return None
+        return next((self.envs[key] for key in self.limits_of(task) if key in self.envs), None)
+
+
+def is_retry(task: Task) -> bool:
+    """Whether a task has been tried before. A worker that was lost is no try of the task's, but
+    pods that are moved all at once from a full node to the next would be a storm of them."""
+    return bool(task.failures or (task.moves and transport_of(task.queue or "") == Transport.POD))
 
 
 def overlap(pattern: str, start: str) -> bool:

@@ -47,17 +47,24 @@ class Outbox:
         addresses: Callable[[], Iterable[str]] = tuple,
         *,
         lease_s: float = 30.0,
+        patience_s: float | None = None,
+        at_once: int = _AT_ONCE,
+        anybodys: bool = True,
         tries_max: int = 12,
         pause_s_max: float = 300.0,
     ) -> None:
+        """An effect may take `patience_s`: its lease is renewed meanwhile, where that is longer.
+        One that is `anybodys` has no address."""
         self._engine = engine
         self._handlers = handlers
         self._addresses = addresses
         self._lease_s = lease_s
+        self._patience_s = lease_s * 0.8 if patience_s is None else patience_s
+        self._anybodys = anybodys
         self._tries_max = tries_max
         self._pause_s_max = pause_s_max
         self._wake = asyncio.Event()
-        self._slots = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(at_once)
         self._late: set[asyncio.Task[None]] = set()
         self._next_due_at: int | None = None
         engine.advance.listeners.append(self._committed)
@@ -76,7 +83,9 @@ class Outbox:
         self._wake.clear()
         store = self._engine.store
         now = store.now()
-        addresses = ["", *self._addresses()]
+        addresses = [*([""] if self._anybodys else ()), *self._addresses()]
+        if not addresses:
+            return 0
         until = now + int(self._lease_s * 1000)
         claimed = await store.claim_effects(EffectClaim(addresses, self._engine.name, now, until))
         if claimed:
@@ -114,12 +123,15 @@ class Outbox:
     async def _do(self, effect: Effect) -> bool:
         """Whether an effect was done."""
         try:
-            async with self._slots, asyncio.timeout(self._lease_s * 0.8):
+            async with self._slots, asyncio.timeout(self._patience_s):
                 handler = self._handlers.get(effect.kind)
                 if handler is None:
                     # A newer process may know what it is.
                     raise NotHere(f'this program does no "{effect.kind}"')
-                await handler(effect)
+                if self._patience_s > self._lease_s:
+                    await self._do_slowly(handler, effect)
+                else:
+                    await handler(effect)
         except NotHere as error:
             await self._put_back(effect, _AWAY_S, str(error), tried=False)
         except Exception as error:
@@ -131,6 +143,40 @@ class Outbox:
         else:
             return True
         return False
+
+    async def _do_slowly(self, handler: Handler, effect: Effect) -> None:
+        """Renew the lease of an effect until it is done. One that is not wanted any more, or that
+        another has by now, is left."""
+        wanted = asyncio.timeout(None)
+        renewing: asyncio.Task[None] | None = None
+        try:
+            async with wanted:
+                renewing = asyncio.ensure_future(self._renew(effect, wanted))
+                await handler(effect)
+        except TimeoutError as error:
+            if wanted.expired():
+                raise NotHere("it is not wanted any more") from error
+            raise
+        finally:
+            if renewing is not None:
+                renewing.cancel()
+
+    async def _renew(self, effect: Effect, wanted: asyncio.Timeout) -> None:
+        while True:
+            await asyncio.sleep(self._lease_s / 3)
+            try:
+                renewed = await self._engine.update(Effect, effect.id, self._renewed)
+            except Unavailable:
+                continue  # until then another may take it, which does no harm
+            if renewed is None:
+                wanted.reschedule(0.0)
+                return
+
+    def _renewed(self, effect: Effect) -> Effect | None:
+        if effect.holder != self._engine.name:
+            return None
+        until = self._engine.store.now() + int(self._lease_s * 1000)
+        return replace(effect, lease_until=until)
 
     async def _put_back(self, effect: Effect, pause_s: float, error: str, *, tried: bool) -> None:
         due_at = self._engine.store.now() + int(pause_s * 1000)

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.kernel import verifying
+from windlass.kernel import envs, verifying
 from windlass.kernel.briefs import feedback_of, work_brief
 from windlass.kernel.events import Claim
 from windlass.kernel.leases import end_of, lease
@@ -17,7 +17,7 @@ from windlass.kernel.retry import pause_ms
 from windlass.kernel.routing import close, fail, skip, succeed
 from windlass.kernel.scopes import release_called
 from windlass.kernel.turn import Turn, container_of
-from windlass.kernel.values import params_text
+from windlass.kernel.values import encode, params_text
 from windlass.model.assignment import Assignment, Chain
 from windlass.model.graph import Graph, Node, Strategy
 from windlass.model.notes import AttemptNotes
@@ -54,6 +54,7 @@ def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
     number = task.attempts + 1
     turn.move(task, TaskState.RUNNING, attempts=number, started_at=task.started_at or turn.now)
     attempt = lease(turn, task, by)
+    session = envs.bind(turn, task, attempt) if task.env else None
     claimed(turn, task, node, by.worker_id)
     if node.timeout_ms:
         turn.set_timer(task.id, "timeout", turn.now + node.timeout_ms)
@@ -64,7 +65,9 @@ def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
         node=task.node,
         number=number,
         queue=attempt.queue,
-        input=task.input or "null" if node.planned is None else work_brief(turn, task, node),
+        input=task.input or "null"
+        if node.planned is None
+        else work_brief(turn, task, node, envs.told(session)),
         params=params_text(turn, task.node) if node.planned is None else "{}",
         lease_until=attempt.lease_until,
         claimed_at=turn.now,
@@ -77,6 +80,7 @@ def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
         worker_id=by.worker_id,
         worker_url=by.worker_url,
         feedback=feedback_of(turn, task) if task.claim else "",
+        env=encode(envs.told(session)) if session is not None else "",
     )
 
 
@@ -135,16 +139,10 @@ def attempt_failed(
     turn: Turn, task: Task, attempt: Attempt, failure: Failure, log: str | None = None
 ) -> None:
     """Record a try without a result; try again, move to another worker, or give the task up."""
-    turn.move_attempt(attempt, state=end_of(failure), error=failure.json(), log=log)
     node = turn.node(task)
-    if node.timeout_ms:
-        turn.drop_timer(task.id, "timeout")
-    if node.next:
-        release_called(turn, task, attempt.id)
-    if turn.cancelling:
-        turn.move(task, TaskState.CANCELLED, error=failure.json())
-        close(turn, task)
-    elif failure.kind == "returned":
+    if not end_attempt(turn, task, attempt, failure, log):
+        return
+    if failure.kind == "returned":
         # Nobody began it, so nothing is counted.
         requeue(turn, task, failure.retry_after_ms or 0, {})
     elif failure.kind in ("unreachable", "lost", "cancelled"):
@@ -154,6 +152,23 @@ def attempt_failed(
         push_back(turn, task, attempt, failure)
     else:
         try_again(turn, task, node, attempt, failure)
+
+
+def end_attempt(
+    turn: Turn, task: Task, attempt: Attempt, failure: Failure, log: str | None = None
+) -> bool:
+    """Record how a try without a result ended; whether the task may go on after it."""
+    turn.move_attempt(attempt, state=end_of(failure), error=failure.json(), log=log)
+    node = turn.node(task)
+    if node.timeout_ms:
+        turn.drop_timer(task.id, "timeout")
+    if node.next:
+        release_called(turn, task, attempt.id)
+    if not turn.cancelling:
+        return True
+    turn.move(task, TaskState.CANCELLED, error=failure.json())
+    close(turn, task)
+    return False
 
 
 def move_on(turn: Turn, task: Task, node: Node, attempt: Attempt, failure: Failure) -> None:

@@ -35,10 +35,11 @@ from windlass.kernel.scopes import cancel_below, drop_holds
 from windlass.kernel.turn import WANTED, Replan, Turn
 from windlass.kernel.values import Reader, encode, parse
 from windlass.model.assignment import Assignment
+from windlass.model.envs import EnvResource, resource_id
 from windlass.model.errors import DefinitionError, Problem
 from windlass.model.graph import Node
 from windlass.model.ids import attempt_id, task_id
-from windlass.model.plans import Plan, read_plan
+from windlass.model.plans import Plan, env_need, read_plan
 from windlass.model.rows import Attempt, Failure, Json, Task, Variable
 from windlass.model.states import AttemptState, Role, TaskState
 
@@ -79,7 +80,7 @@ def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
     turn.move(task, TaskState.RUNNING, attempts=task.attempts + 1)
     attempt = lease(turn, task, by, Role.PLAN)
     turn.set_timer(task.id, "timeout", turn.now + settings.limits.planner_seconds * 1000)
-    brief = plan_brief(turn, task, settings, wanted(turn, task), by.profiles)
+    brief = plan_brief(turn, task, settings, wanted(turn, task), by.profiles, by.envs)
     return with_brief(turn, task, attempt, settings.planner, brief)
 
 
@@ -163,7 +164,7 @@ def put(
     plan = read_plan(given, settings.limits)
     if not isinstance(plan, Plan):
         return plan
-    beyond = too_many(turn, task, settings, plan)
+    beyond = too_many(turn, task, settings, plan) or unknown_envs(turn, plan)
     if beyond:
         return beyond
     before = tasks_of(turn.graph, task.node)
@@ -192,6 +193,26 @@ def put(
     except DefinitionError as error:
         return list(error.problems)
     return []
+
+
+def unknown_envs(turn: Turn, plan: Plan) -> list[Problem]:
+    """What is wrong with the places its tasks are to be done in."""
+    needs = {at: env_need(task.env) for at, task in enumerate(plan.tasks)}
+    keys = {at: resource_id(turn.run.tenant, need.resource) for at, need in needs.items()}
+    asked = sorted({keys[at] for at, need in needs.items() if need.resource})
+    if not asked:
+        return []
+    rows = turn.rows(EnvResource, asked)
+    found: list[Problem] = []
+    for at, need in needs.items():
+        if need.resource:
+            row = rows[keys[at]]
+            where = f"tasks[{at}].env_preconditions"
+            if row is None or row.status != "active":
+                found.append(Problem(where, f'there is no "{need.resource}"', "see env_resources"))
+            elif need.kind not in ("", row.kind):
+                found.append(Problem(where, f'"{need.resource}" is a {row.kind}'))
+    return found
 
 
 def is_undone(row: Task) -> bool:

@@ -6,7 +6,7 @@ from windlass.kernel.planning.settings import PlanSettings
 from windlass.model.graph import Activation, Edge, Graph, Kind, Node, Planned, Ref, Retry, Root
 from windlass.model.ids import node_path
 from windlass.model.patches import Patch
-from windlass.model.plans import JOIN, OnFailure, Plan, PlanTask
+from windlass.model.plans import JOIN, OnFailure, Plan, PlanTask, env_need
 from windlass.model.rows import Json
 from windlass.model.verification import profile_target
 
@@ -65,6 +65,7 @@ def tasks_of(graph: Graph, path: str) -> list[Node]:
 def node_of(path: str, task: PlanTask, settings: PlanSettings, digest: str) -> Node:
     profile = task.worker_profile or (JOIN if task.kind == "join" else settings.worker)
     on_failure = task.on_failure or settings.on_failure
+    env = env_need(task.env)
     return Node(
         path=node_path(path, task.alias),
         kind=Kind.CALL,
@@ -81,6 +82,9 @@ def node_of(path: str, task: PlanTask, settings: PlanSettings, digest: str) -> N
         ),
         timeout_ms=task.timeout_ms,
         verification=task.verification,
+        env=env.resource,
+        env_kind=env.kind,
+        env_keep_ms=env.keep_ms,
         planned=Planned(
             goal=task.goal,
             digest=digest,

@@ -166,6 +166,19 @@ class Constraints(Message):
     timeout_ms: Positive | None = None
 
 
+class EnvField(Message):
+    """The environment a task is done in, and what lets its holder in."""
+
+    session_id: Name
+    kind: str
+    resource_name: str
+    lease_epoch: Count
+    token: str
+    """The attempt's own: goes with every call into the environment, and counts while the lease
+    does."""
+    details: dict[str, Any] | None = None
+
+
 class Dispatch(Message):
     run_id: Name
     task_id: Name
@@ -182,6 +195,8 @@ class Dispatch(Message):
     host_node_id: str | None = None
     middleware_chain: list[str] | None = None
     chain_index: Count | None = None
+    env: EnvField | None = None
+    """Only for workers that advertise the feature `env`."""
 
 
 class Artifact(Message):

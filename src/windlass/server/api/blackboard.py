@@ -1,24 +1,26 @@
 """The blackboard of a run: read by people, written and read by its attempts."""
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine import blackboard
-from windlass.engine.blackboard import Entry
-from windlass.engine.engine import Engine
 from windlass.model.blackboard import BoardEntry
 from windlass.model.ids import run_of
 from windlass.protocol.api import Page
-from windlass.protocol.blackboard import BoardFound, BoardRead, BoardView, BoardWrite, BoardWrote
+from windlass.protocol.blackboard import (
+    BoardFound,
+    BoardRead,
+    BoardView,
+    BoardWrite,
+    BoardWrote,
+    board_view,
+)
 from windlass.server.api.ledger import engine_for
 from windlass.server.api.runs import find
 from windlass.server.caller import engine_of
 from windlass.server.http import read_json, reply, whole_number
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
-
-_FOUND_MAX = 500
 
 
 async def list_entries(request: Request) -> Response:
@@ -46,19 +48,6 @@ async def list_revisions(request: Request) -> Response:
     return reply(Page(items=[board_view(now), *(board_view(row) for row in past)]))
 
 
-def board_view(row: Entry) -> BoardView:
-    return BoardView(
-        key=row.key,
-        revision=row.revision,
-        writer=row.writer,
-        writer_id=row.writer_id,
-        attempt_id=row.attempt_id,
-        deleted=bool(row.deleted),
-        payload=msgspec.Raw(row.payload.encode()),
-        at=row.at,
-    )
-
-
 # From workers
 
 
@@ -79,19 +68,9 @@ async def read(request: Request) -> Response:
     """An attempt reads a key of its run, or all that begin so."""
     body = await read_json(request, BoardRead)
     engine = await engine_for(request, body.attempt_id, str(body.token))
-    items = await found(engine, run_of(body.attempt_id), body.key, body.prefix, body.revision)
-    return reply(BoardFound(items=items))
-
-
-async def found(
-    engine: Engine, run_id: str, key: str, prefix: str, revision: int
-) -> list[BoardView]:
-    """A key of a run, or those that begin so."""
-    if key:
-        return [board_view(await blackboard.read(engine, run_id, key, revision))]
-    where = blackboard.beginning(run_id, prefix)
-    rows = await engine.store.page(BoardEntry, where, order="key", limit=_FOUND_MAX)
-    return [board_view(row) for row in rows]
+    run_id = run_of(body.attempt_id)
+    rows = await blackboard.found(engine, run_id, body.key, body.prefix, body.revision)
+    return reply(BoardFound(items=[board_view(row) for row in rows]))
 
 
 _RUN = "/api/v1/runs/{id}/blackboard"

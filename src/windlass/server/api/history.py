@@ -13,6 +13,7 @@ from windlass.model.budgets import shown_all
 from windlass.model.errors import BadRequest
 from windlass.model.notes import read_notes
 from windlass.model.patches import GraphPatch, read_patch
+from windlass.model.pods import lease_of
 from windlass.model.rows import Attempt, Event, Run, Task
 from windlass.model.states import RUN_ENDED, TASK_ENDED, TaskState
 from windlass.ports.store import Cond
@@ -99,7 +100,7 @@ def attempt_view(attempt: Attempt, said: str | None = None) -> AttemptView:
         queue=attempt.queue,
         worker_id=attempt.worker_id,
         worker_url=attempt.worker_url,
-        lease_until=attempt.lease_until,
+        lease_until=lease_of(attempt),
         cancel_requested_at=attempt.cancel_at,
         claimed_at=attempt.claimed_at,
         started_at=attempt.started_at,

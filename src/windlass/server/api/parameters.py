@@ -1,6 +1,7 @@
 """Parameters too large for a frame: kept as a blob, which the worker fetches."""
 
 import asyncio
+import contextlib
 import secrets
 from hashlib import sha256
 from typing import Any
@@ -11,7 +12,7 @@ from starlette.responses import FileResponse, Response
 
 from windlass.engine import resources
 from windlass.engine.engine import Engine
-from windlass.model.errors import NotFound
+from windlass.model.errors import Conflict, NotFound
 from windlass.model.ids import run_of
 from windlass.model.rows import Resource, Run
 from windlass.model.tenants import ALL
@@ -40,7 +41,8 @@ class Parameters:
         await asyncio.to_thread(scratch.write_bytes, content)
         await self._blobs.keep(resources.blob_key(key_of(attempt_id)), scratch)
         if known is None:
-            await self._engine.write(self._row(attempt_id, content, digest))
+            with contextlib.suppress(Conflict):  # another told the same worker of it as well
+                await self._engine.write(self._row(attempt_id, content, digest))
         return {
             "path": f"{_AT}/{quote(attempt_id, safe='~@.')}",
             "sha256": digest,

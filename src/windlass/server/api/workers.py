@@ -180,6 +180,7 @@ async def assigned(attempts: Attempts, row: Assignment) -> Assigned:
         timeout_ms=row.timeout_ms,
         role=str(row.role),
         feedback=msgspec.json.decode(row.feedback) if row.feedback else [],
+        env=msgspec.json.decode(row.env) if row.env else None,
     )
 
 

@@ -1,7 +1,7 @@
 """Dispatching: an attempt becomes a frame its worker can take, or comes back at once."""
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 
 BY_REFERENCE = "parameters.ref"
 """The feature of a worker that fetches parameters too large for a frame."""
+
+IN_PLACES = "env"
+"""The feature of a worker whose handlers use environments."""
 
 
 class Dispatching:
@@ -44,6 +47,8 @@ class Dispatching:
         if calls_on(assignment) and session.link.generation is Generation.FIRST:
             self._turn_back(held, "it cannot call the rest of a chain", codes.UNKNOWN)
             return
+        if assignment.env and IN_PLACES in session.link.features:
+            dispatch.env = env_field(assignment, self._plane.token(assignment.attempt_id))
         payload = encode(dispatch)
         if depth_of(payload) >= DEPTH_MAX:
             text = f"its parameters are nested too deep for a frame ({DEPTH_MAX} levels in all)"
@@ -114,3 +119,16 @@ def calls_on(assignment: Assignment) -> bool:
     """Whether a task calls for what comes after it: a middleware, not the node at the end."""
     chain = assignment.chain
     return chain is not None and chain.index < len(chain.middlewares)
+
+
+def env_field(assignment: Assignment, token: str) -> m.EnvField:
+    """The environment of an attempt as its worker is told of it."""
+    told = msgspec.json.decode(assignment.env, type=dict[str, Any])
+    return m.EnvField(
+        session_id=told["session_id"],
+        kind=told["kind"],
+        resource_name=told["resource_name"],
+        lease_epoch=told["lease_epoch"],
+        details=told["details"] or None,
+        token=token,
+    )

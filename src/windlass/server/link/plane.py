@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from windlass.engine import catalog, workers
-from windlass.engine.attempts import Attempts
+from windlass.engine.attempts import Attempts, attempt_token
 from windlass.engine.engine import Engine
 from windlass.engine.loops.forever import raise_outage
 from windlass.engine.loops.outbox import NotHere
@@ -183,6 +183,11 @@ class LinkPlane:
         """An address that a worker may fetch, whatever it can show; there is a session by now."""
         assert self._secret, "sessions begin with the secret"
         return sign(self._secret, path, self.engine.store.now() / 1000, **query)
+
+    def token(self, attempt_id: str) -> str:
+        """What proves that an attempt was leased to whoever shows it."""
+        assert self._secret, "sessions begin with the secret"
+        return attempt_token(self._secret, attempt_id)
 
     # Work
 

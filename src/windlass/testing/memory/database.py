@@ -15,7 +15,7 @@ from windlass.model.access import Token, User
 from windlass.model.effects import Effect
 from windlass.model.rows import Attempt, Row, Run, Task, Version, Worker
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, TASK_ENDED
-from windlass.ports.store import EffectClaim, Raced, Writes
+from windlass.ports.store import EffectClaim, Raced, Taken, Writes
 from windlass.testing.memory.locks import RowLocks
 
 R = TypeVar("R", bound=Row)
@@ -145,7 +145,7 @@ class MemoryDatabase:
                 old, now = staged.get((table, key), (rows.get(key), rows.get(key)))
                 if now is not None:
                     if not table.UPSERT:
-                        raise Raced(f"a row of {table.TABLE} exists already: {key}")
+                        raise Taken(f"a row of {table.TABLE} exists already: {key}")
                     row = kept_fixed(now, row)
                 staged[table, key] = old, row
         return staged
@@ -268,7 +268,7 @@ def check_unique(rows: dict[Any, Row], table: type[Row], key: Any, new: Row | No
     mine = [getattr(new, name) for name in names]
     for other, row in rows.items():
         if other != key and [getattr(row, name) for name in names] == mine:
-            raise Raced(f"{table.TABLE} has a row with the same {' and '.join(names)}: {mine}")
+            raise Taken(f"{table.TABLE} has a row with the same {' and '.join(names)}: {mine}")
 
 
 def check_ends(old: Row, new: Row) -> None:

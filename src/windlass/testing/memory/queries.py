@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
+from windlass.model.envs import EnvSession, EnvState
 from windlass.model.limits import LimitUse
 from windlass.model.rows import Attempt, Binding, Flow, Row, Run, Timer, Version
 from windlass.model.states import RunState
@@ -103,9 +104,22 @@ def flow_versions(db: MemoryDatabase, flow_ids: Sequence[str]) -> Found:
 
 
 def expired_leases(db: MemoryDatabase, now: int, count_max: int, passed_over: int) -> Found:
-    expired: list[Attempt] = [a for a in db.live_attempts if a.lease_until <= now]
+    expired: list[Attempt] = [
+        a for a in db.live_attempts if a.lease_until <= now and not a.external_ref
+    ]
     expired.sort(key=lambda attempt: (attempt.lease_until, attempt.id))
     return [{"id": a.id, "lease_until": a.lease_until} for a in expired[passed_over:][:count_max]]
+
+
+def detached_attempts(db: MemoryDatabase, after: str, count_max: int) -> Found:
+    found = sorted((a.id, a) for a in db.live_attempts if a.external_ref and a.id > after)
+    columns = ("id", "external_ref", "state", "cancel_at")
+    return [{name: getattr(a, name) for name in columns} for _, a in found[:count_max]]
+
+
+def attempts_of_pod(db: MemoryDatabase, refs: Sequence[str]) -> Found:
+    rows = db.table(Attempt).values()
+    return [{"id": a.id} for a in rows if a.external_ref and a.external_ref in refs]
 
 
 def find_target(db: MemoryDatabase, flow: str, number: int, tenant: str) -> Found:
@@ -148,6 +162,13 @@ def count_dead_letters(db: MemoryDatabase, tenant: str) -> Found:
     letters = (row for row in db.table(DeadLetter).values() if tenant in (ALL, row.tenant))
     counts = Counter(letter.kind for letter in letters)
     return [{"kind": kind, "n": n} for kind, n in counts.items()]
+
+
+def count_env_sessions(db: MemoryDatabase, tenant: str) -> Found:
+    rows = [row for row in db.table(EnvSession).values() if tenant in (ALL, row.tenant)]
+    alive = [row for row in rows if row.state is not EnvState.RELEASED]
+    counts = Counter((row.kind, str(row.state)) for row in alive)
+    return [{"kind": kind, "state": state, "n": n} for (kind, state), n in sorted(counts.items())]
 
 
 def queue_names(db: MemoryDatabase) -> Found:
@@ -207,8 +228,11 @@ QUERIES: dict[str, Callable[..., Found]] = {
         next_effect,
         count_effects,
         count_dead_letters,
+        count_env_sessions,
         flow_versions,
         expired_leases,
+        detached_attempts,
+        attempts_of_pod,
         find_target,
         queue_names,
         queued_runs,

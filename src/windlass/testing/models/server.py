@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Self
 
 import msgspec
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -16,8 +15,7 @@ from starlette.routing import Route
 from windlass.testing.models.answers import chunks, whole
 from windlass.testing.models.script import Asked, Line, Script, read_request
 from windlass.testing.servers import free_port
-
-_READY_S = 10.0
+from windlass.testing.threaded import ThreadedServer
 
 
 class ScriptedModels:
@@ -33,11 +31,7 @@ class ScriptedModels:
             Route("/asked", self._asked),
         ]
         app = Starlette(routes=routes)
-        config = uvicorn.Config(
-            app, host="127.0.0.1", port=self.port, log_level="critical", lifespan="off"
-        )
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, name="scripted model", daemon=True)
+        self._server = ThreadedServer(app, self.port, "scripted model")
 
     @property
     def url(self) -> str:
@@ -53,17 +47,7 @@ class ScriptedModels:
         self._server.run()
 
     def __enter__(self) -> Self:
-        ready = threading.Event()
-        started = self._server.startup
-
-        async def startup(*args: object, **kwargs: object) -> None:
-            await started()
-            ready.set()
-
-        self._server.startup = startup  # type: ignore[method-assign]
-        self._thread.start()
-        if not ready.wait(_READY_S):
-            raise RuntimeError("the scripted model did not start")
+        self._server.start()
         return self
 
     def __exit__(
@@ -72,9 +56,7 @@ class ScriptedModels:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._server.should_exit = True
-        self._server.force_exit = True  # a line may wait for longer than anybody cares
-        self._thread.join(_READY_S)
+        self._server.stop(at_once=True)  # a line may wait for longer than anybody cares
 
     async def _complete(self, request: Request) -> Response:
         body = msgspec.json.decode(await request.body())

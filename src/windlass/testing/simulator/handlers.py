@@ -9,7 +9,7 @@ import msgspec
 from windlass.model.rows import Failure, Json
 from windlass.model.states import Role
 from windlass.testing.simulator.plan import Plan
-from windlass.testing.simulator.planning import answer, planned
+from windlass.testing.simulator.planning import answer, planned, resumed
 from windlass.testing.simulator.verdicts import judgement
 
 Result = Json | Failure
@@ -49,8 +49,12 @@ class Handlers:
             value["verdict"] = "accepted" if self.calm else judgement(self._verdicts)
         if role == Role.PLAN:
             value = planned(self._plans, calm=self.calm)
-        elif self._plan.has("planned") and role == Role.WORK and not self.calm:
-            value = answer(value, self._plans)
+        elif self._plan.has("planned") and role == Role.WORK:
+            first = attempt_id.endswith("@1")
+            if not self.calm:
+                value = answer(value, self._plans, asks=self._plan.has("placed"))
+            elif first and self._plan.has("placed"):
+                value = resumed(value, self._plans)
         text = msgspec.json.encode(value).decode()
         self.reported[attempt_id] = text
         return text

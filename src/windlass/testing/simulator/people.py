@@ -14,6 +14,7 @@ import msgspec
 from windlass.engine import forks, runs
 from windlass.engine.engine import Engine
 from windlass.engine.flows import target_of
+from windlass.model.envs import EnvResource
 from windlass.model.errors import BadRequest, Conflict, DefinitionError, NotFound, Unavailable
 from windlass.model.ids import run_of
 from windlass.model.limits import LimitRule
@@ -30,6 +31,7 @@ from windlass.model.tenants import Tenant
 from windlass.testing.memory import MemoryDatabase
 from windlass.testing.simulator.acting import Acting
 from windlass.testing.simulator.checks.rows import Broken
+from windlass.testing.simulator.envs import add_envs, resources_of
 from windlass.testing.simulator.flows import SIGNALS, make_flow, make_params
 from windlass.testing.simulator.limits import add_budget, add_limits, breaker_of
 from windlass.testing.simulator.network import Network
@@ -79,6 +81,7 @@ class People:
         rng = self._plan.rng("flows")
         verified, planned = self._plan.rng("verified"), self._plan.rng("planned")
         limited, budgeted = self._plan.rng("limits"), self._plan.rng("budgets")
+        placed = self._plan.rng("placed")
         linked = "link" in self._plan.workers
         for number in range(1, self._plan.runs + 1):
             # Only workers on the link have packages.
@@ -91,6 +94,8 @@ class People:
                 add_verification(source, verified)
             if self._plan.has("limited") and not is_workflow and not is_plan:
                 add_limits(source, limited)
+            if self._plan.has("placed") and not is_workflow:
+                add_envs(source, placed, planned=is_plan)
             if self._plan.has("budgeted") and not is_workflow:
                 add_budget(source, budgeted)
             tenant = self._plan.tenants[number % len(self._plan.tenants)]
@@ -112,6 +117,11 @@ class People:
                 lambda server, row=row: server.engine.write(row),  # type: ignore[misc]
                 lambda name=name: name in self._db.table(Tenant),  # type: ignore[misc]
             )
+            for resource in resources_of(name) if self._plan.has("placed") else ():
+                await self._until_done(
+                    lambda server, row=resource: server.engine.write(row),  # type: ignore[misc]
+                    lambda key=resource.id: key in self._db.table(EnvResource),  # type: ignore[misc]
+                )
             if self._plan.has("breakers"):
                 rule = breaker_of(name)
                 await self._until_done(

@@ -42,6 +42,8 @@ STEERING_FAULTS = {"steer": 0.7}
 LEDGER_FAULTS = {"act": 0.4, "fork": 0.3}
 """And once more: attempts act outside and write on the blackboard, people allow what cannot be
 undone, and fork runs that have ended."""
+ENV_FAULTS = {"placed": 0.35}
+"""And once more: some work is done in environments, whose runtimes are slow, away, and refuse."""
 
 
 WORKERS = ("stubborn", "pull", "link")
@@ -87,7 +89,7 @@ def plan_for(seed: int) -> Plan:
     kinds = rng.choice((WORKERS, WORKERS, ("link",)))
     later, latest = random.Random(f"{seed}:later"), random.Random(f"{seed}:latest")
     limited, steered = random.Random(f"{seed}:limited"), random.Random(f"{seed}:steered")
-    acting = random.Random(f"{seed}:acting")
+    acting, placed = random.Random(f"{seed}:acting"), random.Random(f"{seed}:placed")
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
@@ -99,7 +101,8 @@ def plan_for(seed: int) -> Plan:
         | frozenset(f for f in LATEST_FAULTS if latest.random() < share * LATEST_FAULTS[f])
         | frozenset(f for f in LIMIT_FAULTS if limited.random() < LIMIT_FAULTS[f])
         | frozenset(f for f in STEERING_FAULTS if steered.random() < share * STEERING_FAULTS[f])
-        | frozenset(f for f in LEDGER_FAULTS if acting.random() < LEDGER_FAULTS[f]),
+        | frozenset(f for f in LEDGER_FAULTS if acting.random() < LEDGER_FAULTS[f])
+        | frozenset(f for f in ENV_FAULTS if placed.random() < ENV_FAULTS[f]),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),

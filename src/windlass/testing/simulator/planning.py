@@ -53,11 +53,22 @@ def planned(rng: random.Random, *, calm: bool) -> Any:
     return rng.choice(_NO_PLANS) if rng.random() < 0.1 else make_plan(rng)
 
 
-def answer(value: dict[str, Any], rng: random.Random) -> dict[str, Any]:
-    """A result as a worker of a plan's task may put it: it may want another plan, or ask."""
+def resumed(value: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """A result that may also be a question, after which the work goes on in the same place."""
+    if rng.random() < 0.5:
+        return value
+    asked = {"question": "Go on?", "resume_policy": {"resume_mode": "resume_held_env"}}
+    return {"status": "waiting", "summary": "?", "checkpoint": asked, **value}
+
+
+def answer(value: dict[str, Any], rng: random.Random, *, asks: bool) -> dict[str, Any]:
+    """A result as a worker of a plan's task may put it: it may want another plan, or ask. Where
+    there are environments it often `asks`, to go on in the same place."""
     chance = rng.random()
+    if asks and chance > 0.6:
+        return resumed(value, rng)
     if chance < 0.1:
-        asked = {"question": "Go on?", "blocks_run": chance < 0.04}
+        asked: dict[str, Any] = {"question": "Go on?", "blocks_run": chance < 0.04}
         return {"status": "waiting", "summary": "?", "checkpoint": asked, **value}
     if chance < 0.2:
         return {"status": "failed", "summary": "cannot", "request_replan": chance < 0.15, **value}

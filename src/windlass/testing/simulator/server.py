@@ -8,6 +8,9 @@ from windlass.drivers.blobs.files import FileBlobs
 from windlass.drivers.dispatch.runner import AttemptError, Done, Runner
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
+from windlass.engine.envs.follow import EnvOutbox, Follower
+from windlass.engine.envs.places import Places
+from windlass.engine.envs.sweep import Sweep
 from windlass.engine.loops.forever import run_forever
 from windlass.engine.loops.leases import Leases
 from windlass.engine.loops.limits import LimitWakes
@@ -24,6 +27,7 @@ from windlass.server.commands import COMMAND, Commands
 from windlass.server.link.duties import LinkChecks, LinkLeases, LinkTokens
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.testing.memory import MemoryDatabase, MemoryStore
+from windlass.testing.simulator.envs import Runtimes
 from windlass.testing.simulator.flows import LOCAL
 from windlass.testing.simulator.handlers import Handlers
 from windlass.testing.simulator.loop import VirtualLoop
@@ -44,8 +48,10 @@ class Server:
         loop: VirtualLoop,
         database: MemoryDatabase,
         handlers: Handlers,
+        runtimes: Runtimes,
     ) -> None:
         self.name = name
+        self._runtimes = runtimes
         self.process: Process | None = None
         self._plan = plan
         self._loop = loop
@@ -80,7 +86,8 @@ class Server:
     def addresses(self) -> list[str]:
         """Whom this process can tell something."""
         link: LinkPlane = self.app.state.link
-        return link.addresses() if self.process is not None else []
+        places: Places = self.app.state.places
+        return [*link.addresses(), *places.hosts.addresses()] if self.process is not None else []
 
     def start(self) -> None:
         self._lives += 1
@@ -113,9 +120,19 @@ class Server:
         options = AppOptions(auth_required=False)
         blobs = FileBlobs(Path("/nonexistent"))
         commands = Commands(engine, link)
+        hosts = self._runtimes.reached_from(name)
+        follower = Follower(engine, hosts)
         self._app = create_app(
-            engine, self._attempts, options, link=link, commands=commands, blobs=blobs
+            engine,
+            self._attempts,
+            options,
+            link=link,
+            commands=commands,
+            blobs=blobs,
+            places=Places(engine, hosts, follower),
         )
+        process.spawn(run_forever(EnvOutbox(engine, follower.handlers, hosts.addresses)))
+        process.spawn(run_forever(Sweep(engine, hosts, follower, pause_s=5.0)))
         doing = {COMMAND: commands.carry_out, RELEASE: link.release}
         outbox = Outbox(engine, doing, link.addresses)
         process.spawn(run_forever(outbox))
@@ -140,6 +157,8 @@ class Server:
             branches_per_turn=self._plan.branches_per_turn,
             visits_per_turn=self._plan.visits_per_turn,
             cancel_grace_ms=self._plan.cancel_grace_ms,
+            env_lease_ms=self._runtimes.lease_ms,
+            env_look_ms=self._runtimes.look_ms,
         )
 
     async def _execute(self, assignment: Assignment) -> Done:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from windlass.model.effects import Effect
+from windlass.model.envs import EnvSession, EnvState
 from windlass.model.errors import WindlassError
 from windlass.model.rows import Event, Run, Task, Timer, Version
 from windlass.model.states import RUN_ENDED
@@ -16,6 +17,7 @@ from windlass.testing.memory import MemoryDatabase
 from windlass.testing.simulator.chaos import Chaos, Victim
 from windlass.testing.simulator.checks.checker import Checker
 from windlass.testing.simulator.checks.rows import Broken
+from windlass.testing.simulator.envs import Runtimes
 from windlass.testing.simulator.handlers import Handlers
 from windlass.testing.simulator.link import LinkWorker
 from windlass.testing.simulator.loop import Spinning, Stuck, VirtualLoop
@@ -76,8 +78,9 @@ class World:
         self.handlers = Handlers(plan)
         self.checker = Checker(self.database, self.handlers.reported, self.fail)
         self.network = Network(self.loop, plan, self.fail)
+        self.runtimes = Runtimes(plan)
         self.servers = [
-            Server(f"server{n}", plan, self.loop, self.database, self.handlers)
+            Server(f"server{n}", plan, self.loop, self.database, self.handlers, self.runtimes)
             for n in range(plan.servers)
         ]
         self.people = People(plan, self.database, self.network, self.servers)
@@ -124,7 +127,8 @@ class World:
                 await self._rest()
         except TimeoutError:
             raise Broken(
-                f"not at rest {CALM_S:.0f} s after the last fault: {self._open()}"
+                f"not at rest {CALM_S:.0f} s after the last fault:"
+                f" {[*self._open(), *self._places()]}"
             ) from None
 
     async def _lose_one(self) -> None:
@@ -144,7 +148,7 @@ class World:
                 server.set_clock_back(rng.choice((1_500, 30_000, 3_600_000)))
 
     def calm_down(self) -> None:
-        for part in (self.network, self.handlers, self.people):
+        for part in (self.network, self.handlers, self.people, self.runtimes):
             part.calm = True
         for server in self.servers:
             server.calm_down()
@@ -155,7 +159,7 @@ class World:
         while True:
             await self.people.help_all()
             await asyncio.sleep(12.0)
-            if not self._open():
+            if not self._open() and not self._places():
                 break
         leftover = [*self.database.table(Timer), *(a.id for a in self.database.live_attempts)]
         if leftover:
@@ -176,6 +180,12 @@ class World:
     def _open(self) -> list[str]:
         runs = self.database.table(Run).values()
         return [f"{run.id} {run.state}" for run in runs if run.state not in RUN_ENDED]
+
+    def _places(self) -> list[str]:
+        """Sessions that are not over, and places that are there although nobody wants them."""
+        sessions = self.database.table(EnvSession).values()
+        alive = [row.id for row in sessions if row.state is not EnvState.RELEASED]
+        return [*alive, *self.runtimes.names()]
 
     def check_tasks(self) -> None:
         """Whatever a process did on the side must not have failed unseen."""

@@ -19,6 +19,7 @@ import msgspec
 
 from windlass.protocol.link import codes
 from windlass.protocol.packages.errors import PackageError
+from windlass.worker.adapters.environments import HostedEnv
 from windlass.worker.adapters.host.frames import TooLarge
 from windlass.worker.adapters.messages import (
     Answer,
@@ -29,6 +30,7 @@ from windlass.worker.adapters.messages import (
     Fault,
     Feedback,
     FromHost,
+    InEnv,
     Lost,
     Next,
 )
@@ -56,18 +58,26 @@ class Stop(StrEnum):
 class Pending:
     """A call that has not ended."""
 
-    def __init__(self, run_id: str, task_id: str, tell: Tell, go_on: GoOn | None) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        task_id: str,
+        tell: Tell,
+        go_on: GoOn | None,
+        env: HostedEnv | None = None,
+    ) -> None:
         self.id = 0
         self.run_id = run_id
         self.task_id = task_id
         self.tell = tell
         self.go_on = go_on
+        self.env = env
         self.stop: Stop | None = None
         self.done: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
-        self.nexts: set[asyncio.Task[None]] = set()
+        self.asked: set[asyncio.Task[None]] = set()
 
     def end(self, done: Done) -> None:
-        for task in self.nexts:
+        for task in self.asked:
             task.cancel()
         if not self.done.done():
             self.done.set_result(done)
@@ -223,8 +233,8 @@ class Hosted:
                 pending = self._pending.get(message.id)
                 if pending is not None:
                     self._tell(pending, message.body)
-            case Next():
-                self._go_on(message)
+            case Next() | InEnv():
+                self._asked(message)
             case _:
                 pass
 
@@ -242,19 +252,17 @@ class Hosted:
         except Exception:
             log.exception("feedback of task %s was not taken", pending.task_id)
 
-    def _go_on(self, message: Next) -> None:
+    def _asked(self, message: Next | InEnv) -> None:
         pending = self._pending.get(message.id)
         if pending is None:
             return
-        task = self._loop.create_task(self._answer_next(pending, message))
-        pending.nexts.add(task)
-        task.add_done_callback(pending.nexts.discard)
+        task = self._loop.create_task(self._answer(pending, message))
+        pending.asked.add(task)
+        task.add_done_callback(pending.asked.discard)
 
-    async def _answer_next(self, pending: Pending, message: Next) -> None:
+    async def _answer(self, pending: Pending, message: Next | InEnv) -> None:
         try:
-            if pending.go_on is None:
-                raise LookupError("next_no_chain: there is no chain to go on with here")
-            found = Answer(n=message.n, value=await pending.go_on(message.fields))
+            found = Answer(n=message.n, value=await _answered(pending, message))
         except Exception as error:  # noqa: BLE001  told to the handler that asked
             found = Answer(n=message.n, error=str(error) or type(error).__name__)
         if self._process is not None:
@@ -314,6 +322,16 @@ class Hosted:
         wait_s = min(self._settings.backoff_s_max, self._settings.backoff_s * 2**self._failures)
         self._failures = min(self._failures + 1, 16)
         self._start_at = self._loop.time() + wait_s
+
+
+async def _answered(pending: Pending, message: Next | InEnv) -> Any:
+    if isinstance(message, InEnv):
+        if pending.env is None:
+            raise LookupError("this call has no environment")
+        return await pending.env.answer(message.op, message.fields)
+    if pending.go_on is None:
+        raise LookupError("next_no_chain: there is no chain to go on with here")
+    return await pending.go_on(message.fields)
 
 
 def ended(status: str, code: str, message: str, details: dict[str, Any] | None = None) -> Done:

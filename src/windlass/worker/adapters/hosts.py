@@ -11,6 +11,7 @@ import msgspec
 from windlass.model.values import DEPTH_MAX, depth_of
 from windlass.protocol.link import codes
 from windlass.protocol.packages.errors import PackageError
+from windlass.worker.adapters.environments import HostedEnv
 from windlass.worker.adapters.hosted import (
     Hosted,
     Pending,
@@ -92,10 +93,11 @@ class Hosts:
         *,
         feedback: Callable[[dict[str, Any]], None],
         next_: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] | None = None,
+        env: HostedEnv | None = None,
     ) -> Outcome:
         """Run a handler to its end; cancelling this cancels the handler."""
         started = time.perf_counter()
-        done = await self._ended(invocation, feedback, next_)
+        done = await self._ended(invocation, feedback, next_, env)
         outcome = await self._outcome(invocation, done)
         duration_ms = round((time.perf_counter() - started) * 1000)
         return msgspec.structs.replace(outcome, duration_ms=duration_ms)
@@ -128,6 +130,7 @@ class Hosts:
         invocation: Invocation,
         feedback: Callable[[dict[str, Any]], None],
         next_: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] | None,
+        env: HostedEnv | None,
     ) -> Done:
         if self._closed:
             return lost("the worker is stopping")
@@ -143,8 +146,8 @@ class Hosts:
         try:
             wanted = [*invocation.resource_refs, *refs_in(invocation.parameters)]
             with leased(self.resources, wanted) as handles:
-                call = _call(invocation, handles, chained=next_ is not None)
-                pending = Pending(invocation.run_id, invocation.task_id, feedback, next_)
+                call = _call(invocation, handles, env, chained=next_ is not None)
+                pending = Pending(invocation.run_id, invocation.task_id, feedback, next_, env)
                 return await self._run(place, pending, call, invocation.timeout_ms)
         except ResourceMissing as error:
             return ended("FAILED", error.code, str(error))
@@ -202,7 +205,9 @@ class Hosts:
                 log.exception("resources could not be cleaned up; trying again later")
 
 
-def _call(invocation: Invocation, handles: list[Handle], *, chained: bool) -> Call:
+def _call(
+    invocation: Invocation, handles: list[Handle], env: HostedEnv | None, *, chained: bool
+) -> Call:
     metadata = invocation.metadata
     if invocation.affinity is not None:
         metadata = {**metadata, "affinity": invocation.affinity}
@@ -221,6 +226,7 @@ def _call(invocation: Invocation, handles: list[Handle], *, chained: bool) -> Ca
         middleware_chain=invocation.middleware_chain,
         chain_index=invocation.chain_index,
         next=chained,
+        env=env.told if env is not None else None,
     )
 
 

@@ -33,6 +33,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="call")
     middleware_chain: list[str] | None
     chain_index: int | None
     next: bool
+    env: dict[str, Any] | None = None
 
 
 class Cancel(msgspec.Struct, frozen=True, tag_field="t", tag="cancel"):
@@ -44,7 +45,7 @@ class Evict(msgspec.Struct, frozen=True, tag_field="t", tag="evict"):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="answer"):
-    """What came of a `next`."""
+    """What came of a question."""
 
     n: int
     value: Any | msgspec.UnsetType = msgspec.UNSET
@@ -92,5 +93,14 @@ class Next(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="next")
     fields: dict[str, Any]
 
 
+class InEnv(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="env"):
+    """A handler asks something of its environment."""
+
+    id: int
+    n: int
+    op: str
+    fields: dict[str, Any]
+
+
 ToHost = Open | Call | Cancel | Evict | Answer
-FromHost = Ready | Done | Feedback | Next
+FromHost = Ready | Done | Feedback | Next | InEnv

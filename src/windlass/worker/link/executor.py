@@ -11,6 +11,7 @@ from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.messages import SERVICES_PACKAGE
 from windlass.worker.context import Context, Stop
+from windlass.worker.desk import Desk
 from windlass.worker.link.parameters import ReadParameters
 from windlass.worker.outcome import Outcome
 from windlass.worker.registry import Worker
@@ -41,8 +42,15 @@ class Executor(Protocol):
 class ServiceExecutor:
     """Services of a `Worker`, under the package name plain services have on the wire."""
 
-    def __init__(self, worker: Worker, concurrency: int, read_parameters: ReadParameters) -> None:
+    def __init__(
+        self,
+        worker: Worker,
+        concurrency: int,
+        read_parameters: ReadParameters,
+        desk: Desk | None = None,
+    ) -> None:
         self._worker = worker
+        self._desk = desk
         self._read_parameters = read_parameters
         self._runtime = Runtime(worker, concurrency)
 
@@ -71,6 +79,9 @@ class ServiceExecutor:
             task_id=dispatch.task_id.rpartition("@")[0],
             node=dispatch.node_id,
             params=params if is_object(params) else {},
+            desk=self._desk if dispatch.env is not None else None,
+            token=dispatch.env.token if dispatch.env is not None else "",
+            env=told_env(dispatch),
         )
         call = Call(
             dispatch.node_type,
@@ -99,6 +110,14 @@ class ServiceExecutor:
 
     async def close(self) -> None:
         self._runtime.close()
+
+
+def told_env(dispatch: m.Dispatch) -> dict[str, Any] | None:
+    """What a dispatch says of its environment, but for what opens it."""
+    if dispatch.env is None:
+        return None
+    told: dict[str, Any] = msgspec.to_builtins(dispatch.env)
+    return {name: value for name, value in told.items() if name != "token"}
 
 
 _CODES = {"timeout": codes.TIMEOUT, "fatal": codes.INVALID}

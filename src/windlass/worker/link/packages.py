@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
@@ -13,11 +14,13 @@ from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX, Generation
 from windlass.protocol.packages.errors import PackageError
 from windlass.protocol.packages.signature import Trust
+from windlass.worker.adapters.environments import HostedEnv
 from windlass.worker.adapters.hosts import Hosts, Invocation
 from windlass.worker.adapters.registry import AdapterRegistry
 from windlass.worker.adapters.settings import HostSettings
+from windlass.worker.envs import Env, EnvDesk
 from windlass.worker.link.errors import NotHere
-from windlass.worker.link.executor import Feedback, Next
+from windlass.worker.link.executor import Feedback, Next, told_env
 from windlass.worker.link.fit import said
 from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.results import result_of, trace_of
@@ -36,10 +39,12 @@ _AROUND_RESULT = 64 * 1024
 class Packages:
     """The installed packages of one worker, as commands and as an executor. Belongs to one loop."""
 
-    def __init__(self, settings: LinkSettings) -> None:
+    def __init__(self, settings: LinkSettings, desk: EnvDesk | None = None) -> None:
         data = settings.data_dir.absolute()
         data.mkdir(parents=True, exist_ok=True)
         self._settings = settings
+        self._desk = desk
+        self._in_places = ThreadPoolExecutor(settings.max_parallel, thread_name_prefix="env")
         self._read_parameters = parameters_reader(settings)
         self.registry = AdapterRegistry()
         limits = resource_settings(data, settings.worker_id)
@@ -133,7 +138,10 @@ class Packages:
         second = self._settings.generation == Generation.SECOND
         chained = second and dispatch.middleware_chain is not None
         outcome = await self.hosts.call(
-            invocation, feedback=feedback, next_=next_ if chained else None
+            invocation,
+            feedback=feedback,
+            next_=next_ if chained else None,
+            env=self._env_of(dispatch),
         )
         if outcome.lost:
             raise NotHere(outcome.error.message if outcome.error is not None else "")
@@ -144,7 +152,15 @@ class Packages:
             feedback({"chunks": [{"channel": "log", "text": trace}]})
         return result_of(dispatch, outcome, Generation(self._settings.generation))
 
+    def _env_of(self, dispatch: m.Dispatch) -> HostedEnv | None:
+        told = told_env(dispatch)
+        if dispatch.env is None or told is None or self._desk is None:
+            return None
+        env = Env(self._desk, dispatch.task_id, dispatch.env.token, told)
+        return HostedEnv(env, self._in_places)
+
     async def close(self) -> None:
+        self._in_places.shutdown(wait=False, cancel_futures=True)
         await self.hosts.close()
         self.resources.close()
 

@@ -21,6 +21,7 @@ OWN_FEATURES = (
     "resource.release",
     "ack.cumulative",
     "parameters.ref",
+    "env",
 )
 """What this worker understands beyond the published wire."""
 PAYLOAD_TYPES = (

@@ -101,10 +101,20 @@ select max(at) as at from (
 ) as stamps;
 
 -- name: expired_leases
--- Live attempts whose lease has run out.
+-- Live attempts whose lease has run out; those that are pods have none.
 select id, lease_until from attempts
- where state in ('claimed', 'running') and lease_until <= :now
+ where state in ('claimed', 'running') and lease_until <= :now and external_ref = ''
  order by lease_until limit :count_max offset :passed_over;
+
+-- name: detached_attempts
+-- Live attempts that are pods.
+select id, external_ref, state, cancel_at from attempts
+ where external_ref <> '' and state in ('claimed', 'running') and id > :after
+ order by id limit :count_max;
+
+-- name: attempts_of_pod
+-- The attempts that are called so where they are done.
+select id from attempts where external_ref <> '' and external_ref = any(:refs);
 
 -- name: find_target
 -- The version a run of a flow uses: the one named by number or else the newest published one, of

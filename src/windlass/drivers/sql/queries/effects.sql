@@ -29,3 +29,10 @@ select state, count(*) as n from effects group by state;
 -- name: count_dead_letters
 -- A tenant's dead letters by kind.
 select kind, count(*) as n from dead_letters where :tenant = '*' or tenant = :tenant group by kind;
+
+-- name: count_env_sessions
+-- A tenant's environments that are not over, by kind and state.
+select kind, state, count(*) as n from env_sessions
+where state <> 'released' and (:tenant = '*' or tenant = :tenant)
+group by kind, state
+order by kind, state;

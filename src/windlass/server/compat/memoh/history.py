@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
 from windlass.engine.runs import get_run
-from windlass.kernel.barriers import HELD
+from windlass.kernel.checkpoints import HELD
 from windlass.model.errors import BadRequest
 from windlass.model.questions import read_question
 from windlass.model.rows import Checkpoint, Event, Run, Task

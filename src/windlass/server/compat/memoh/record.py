@@ -13,6 +13,7 @@ from windlass.kernel.planning.settings import PlanSettings, settings_of
 from windlass.model.errors import NotFound
 from windlass.model.graph import Graph, Node, Ref
 from windlass.model.ids import attempt_id, task_id
+from windlass.model.pods import lease_of
 from windlass.model.questions import read_question
 from windlass.model.rows import Attempt, Checkpoint, Event, Row, Run, Task, read_failure
 from windlass.model.states import CheckpointState, Role, TaskState
@@ -232,7 +233,7 @@ def attempt_view(row: Attempt) -> dict[str, Any]:
         "status": words.ATTEMPT[row.state],
         "failure_class": (failure.code or failure.kind) if failure is not None else "",
         "terminal_reason": failure.message if failure is not None else "",
-        "lease_expires_at": moment(row.lease_until),
+        "lease_expires_at": moment(lease_of(row)),
         "claimed_at": moment(row.claimed_at),
         "started_at": moment(row.started_at),
         "finished_at": moment(row.finished_at),

@@ -1,6 +1,6 @@
 """The paths of this surface."""
 
-from windlass.server.compat.memoh import approvals, changing, reading, runs, unserved
+from windlass.server.compat.memoh import approvals, changing, envs, images, reading, runs
 from windlass.server.compat.memoh.wire import message
 from windlass.server.routes import Handler, Route
 
@@ -17,11 +17,11 @@ _READS: list[tuple[str, Handler]] = [
     (f"{_RUN}/watch", reading.watch),
     (f"{_RUN}/inspector", reading.inspector),
     (f"{_TASK}/approvals", approvals.list_approvals),
-    ("/env-resources", unserved.empty),
-    ("/env-resources/{id}", unserved.no_such),
-    ("/container-images", unserved.empty),
-    ("/container-images/capabilities", unserved.capabilities),
-    ("/container-images/{id}", unserved.no_such),
+    ("/env-resources", envs.list_resources),
+    ("/env-resources/{id}", envs.get_one),
+    ("/container-images", images.list_images),
+    ("/container-images/capabilities", images.capabilities),
+    ("/container-images/{id}", images.get_one),
 ]
 _CHANGES: list[tuple[str, Handler, int]] = [
     ("/runs", runs.start, 201),
@@ -33,8 +33,8 @@ _CHANGES: list[tuple[str, Handler, int]] = [
     (f"{_TASK}/approvals", approvals.approve, 201),
     ("/checkpoints/{checkpoint_id}/resolve", changing.resolve, 200),
     (f"{_RUN}/blackboard/rebuild", changing.rebuild, 200),
-    ("/env-resources", unserved.no_runtime, 201),
-    ("/container-images", unserved.no_runtime, 201),
+    ("/env-resources", envs.make, 201),
+    ("/container-images", images.make, 201),
 ]
 _AT = "/orchestration"
 ROUTES = [
@@ -42,6 +42,15 @@ ROUTES = [
     *(
         Route("POST", _AT + path, handler, "operator", status=status, errors=message, control=True)
         for path, handler, status in _CHANGES
+    ),
+    Route("PATCH", f"{_AT}/env-resources/{{id}}", envs.change, "operator", errors=message),
+    Route(
+        "DELETE",
+        f"{_AT}/env-resources/{{id}}",
+        envs.delete,
+        "operator",
+        status=204,
+        errors=message,
     ),
     Route(
         "DELETE",

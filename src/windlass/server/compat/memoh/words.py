@@ -1,6 +1,6 @@
 """Our states in this surface's words."""
 
-from windlass.kernel.barriers import is_held_back
+from windlass.kernel.checkpoints import is_held_back
 from windlass.kernel.leases import is_planning
 from windlass.model.rows import Run, Task
 from windlass.model.states import AttemptState, CheckpointState, RunState, TaskState

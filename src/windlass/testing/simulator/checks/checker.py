@@ -19,6 +19,7 @@ from windlass.testing.memory import Commit, MemoryDatabase
 from windlass.testing.simulator.checks.board import check_board
 from windlass.testing.simulator.checks.changes import check_changes
 from windlass.testing.simulator.checks.counters import check_counters
+from windlass.testing.simulator.checks.envs import check_envs
 from windlass.testing.simulator.checks.fold import Folded, check_history
 from windlass.testing.simulator.checks.holds import check_holds
 from windlass.testing.simulator.checks.joins import check_joins
@@ -87,6 +88,7 @@ class Checker:
         check_changes(commit, {run_id for run_id in events if self._folded[run_id].reopened})
         self._limits.check(commit)
         check_ledger(self._db, commit)
+        check_envs(self._db, commit)
         for run_id in sorted({*events, *ended}):
             self._check_run(run_id, ended[run_id])
 

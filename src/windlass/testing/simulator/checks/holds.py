@@ -1,6 +1,7 @@
 """Every open task has exactly what will move it; every ended one holds nothing any more."""
 
-from windlass.kernel.barriers import is_held_back
+from windlass.kernel.checkpoints import is_held_back
+from windlass.kernel.envs import is_allocating
 from windlass.model.graph import CONTAINERS, Kind
 from windlass.model.questions import read_question
 from windlass.model.rows import Attempt, Task, Timer, read_failure
@@ -30,7 +31,7 @@ def check_holds(rows: RunRows, told: Folded) -> None:
         if task.state not in TASK_ENDED:
             check_mover(rows, task)
             node = rows.node(task)
-            plain = node.verification is None and node.planned is None
+            plain = node.verification is None and node.planned is None and not node.env
             if task.kind == Kind.CALL and not told.redone and plain:
                 check_tries(rows, task)
     check_barriers(rows)
@@ -187,6 +188,8 @@ def check_waiting(rows: RunRows, task: Task) -> bool:
         return check_held_back(rows, task)
     if task.parked is not None:
         return task.kind == Kind.CALL and task.queue is not None and timer is None
+    if is_allocating(task):
+        return timer is None
     if task.kind == Kind.CALL and task.wait_key is not None:
         asked = rows.checkpoints.get(task.wait_key)
         return asked is not None and asked.state is CheckpointState.OPEN and timer is None
@@ -204,6 +207,7 @@ _WITH_TIMER = {
     "retry": (TaskState.WAITING, TaskState.VERIFYING),
     "delay": (TaskState.WAITING,),
     "expand": (TaskState.RUNNING,),
+    "env": (TaskState.QUEUED, TaskState.WAITING),
     "unpin": (TaskState.QUEUED, TaskState.WAITING),
     "timeout": (TaskState.RUNNING, TaskState.VERIFYING, TaskState.WAITING),
 }

@@ -13,6 +13,7 @@ from windlass.worker.adapters.host import outcomes
 from windlass.worker.adapters.host.ask import Ask
 from windlass.worker.adapters.host.capture import PENDING_CHARS_MAX, current
 from windlass.worker.adapters.host.context import Cancelled, ExecutionContext, NextError
+from windlass.worker.adapters.host.env import Env, EnvError
 from windlass.worker.adapters.host.feedback import FeedbackPublisher
 from windlass.worker.adapters.host.frames import framed
 from windlass.worker.adapters.host.link import Link
@@ -80,10 +81,12 @@ class Calls:
         self._data_dir = Path(settings["data_dir"])
         self._loader = Loader(self._folder, settings["entries"])
         self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="handler")
         self._running: dict[int, Call] = {}
-        self._next_ids = itertools.count(1)
-        self._nexts: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._questions = itertools.count(1)
+        self._asked: dict[int, tuple[asyncio.Future[Any], type[Exception]]] = {}
+        """What the worker was asked, and how a handler is told that it said no."""
 
     def soon(self, act: Any) -> None:
         self._loop.call_soon_threadsafe(act)
@@ -104,12 +107,12 @@ class Calls:
             call.task.cancel()
 
     def answered(self, message: dict[str, Any]) -> None:
-        """The answer to a `next`."""
-        waiting = self._nexts.pop(message["n"], None)
+        """The answer to a question."""
+        waiting, refused = self._asked.pop(message["n"], (None, Exception))
         if waiting is None or waiting.done():
             return
         if "error" in message:
-            waiting.set_exception(NextError(message["error"]))
+            waiting.set_exception(refused(message["error"]))
         else:
             waiting.set_result(message["value"])
 
@@ -156,7 +159,7 @@ class Calls:
         message, settings = call.message, self._settings
         run_id = message["run_id"]
         leased = message.get("leased") or ()
-        chained = bool(message.get("next"))
+        chained, told = bool(message.get("next")), message.get("env")
         return ExecutionContext(
             run_id=run_id,
             task_id=message["task_id"],
@@ -181,25 +184,41 @@ class Calls:
             chain_index=message.get("chain_index"),
             next_handler=partial(self._next, call) if chained else None,
             next_blocking=partial(self._next_blocking, call) if chained else None,
+            env=Env(partial(self._ask_env, call), told) if told else None,
         )
 
     async def _next(self, call: Call, fields: dict[str, Any]) -> dict[str, Any]:
-        if asyncio.get_running_loop() is not self._loop:  # a coroutine that runs in a thread
-            waiting_there = asyncio.run_coroutine_threadsafe(self._next(call, fields), self._loop)
-            return await asyncio.wrap_future(waiting_there)
-        number = next(self._next_ids)
-        waiting: asyncio.Future[dict[str, Any]] = self._loop.create_future()
-        self._nexts[number] = waiting
-        self.link.post({"t": "next", "id": call.id, "n": number, "fields": fields})
-        try:
-            return await waiting
-        finally:
-            self._nexts.pop(number, None)
+        question = {"t": "next", "id": call.id, "fields": fields}
+        answer: dict[str, Any] = await self._ask_worker(question, NextError)
+        return answer
 
     def _next_blocking(self, call: Call, fields: dict[str, Any]) -> dict[str, Any]:
         waiting = asyncio.run_coroutine_threadsafe(self._next(call, fields), self._loop)
         answer: dict[str, Any] = waiting.result()
         return answer
+
+    def _ask_env(self, call: Call, op: str, fields: dict[str, Any]) -> Any:
+        if threading.get_ident() == self._thread:
+            raise EnvError(
+                f"here it would wait for itself: await asyncio.to_thread(ctx.env.{op}, …)"
+            )
+        question = {"t": "env", "id": call.id, "op": op, "fields": fields}
+        asking = self._ask_worker(question, EnvError)
+        return asyncio.run_coroutine_threadsafe(asking, self._loop).result()
+
+    async def _ask_worker(self, question: dict[str, Any], refused: type[Exception]) -> Any:
+        if asyncio.get_running_loop() is not self._loop:  # a coroutine that runs in a thread
+            asking = self._ask_worker(question, refused)
+            there = asyncio.run_coroutine_threadsafe(asking, self._loop)
+            return await asyncio.wrap_future(there)
+        number = next(self._questions)
+        waiting: asyncio.Future[Any] = self._loop.create_future()
+        self._asked[number] = (waiting, refused)
+        self.link.post({**question, "n": number})
+        try:
+            return await waiting
+        finally:
+            self._asked.pop(number, None)
 
 
 def _in_thread(handler: Handler, context: ExecutionContext) -> Any:

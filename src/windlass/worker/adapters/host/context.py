@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from windlass.worker.adapters.host.env import Env, EnvError
 from windlass.worker.adapters.host.feedback import FeedbackPublisher
 from windlass.worker.adapters.host.places import task_dir
 from windlass.worker.adapters.host.registry import ResourceHandle, ResourceRegistry
@@ -46,6 +47,7 @@ class ExecutionContext:
         chain_index: int | None = None,
         next_handler: Next | None = None,
         next_blocking: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
+        env: Env | None = None,
     ) -> None:
         self.run_id = run_id
         self.task_id = task_id
@@ -72,6 +74,19 @@ class ExecutionContext:
         self._data_dir: Path | None = None
         self._next = next_handler
         self._next_blocking = next_blocking
+        self._env = env
+
+    @property
+    def has_env(self) -> bool:
+        """Whether this call has an environment of its own."""
+        return self._env is not None
+
+    @property
+    def env(self) -> Env:
+        """The place this call is done in."""
+        if self._env is None:
+            raise EnvError("this call has no environment: give its node an `env`")
+        return self._env
 
     @property
     def data_dir(self) -> Path:

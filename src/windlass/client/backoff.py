@@ -1,4 +1,4 @@
-"""Pauses between failing tries: longer each time, and spread so workers do not march in step."""
+"""Pauses between failing tries: longer each time, and spread so that no two march in step."""
 
 import random
 

@@ -1,0 +1,87 @@
+"""Who has runtimes: this process itself, or hosts that are connected to it."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from windlass.model.envs import IMAGES, host_address, kind_address
+from windlass.model.errors import Unavailable
+from windlass.ports.env import EnvBackend, ImageBackend
+
+Backends = Mapping[str, EnvBackend]
+HOW_TO_GET = {
+    "container": "install podman or Docker and start the server with --env-docker, or run"
+    " `windlass env-host --kinds container` where there is one",
+    "browser": "install Chromium and start the server with --env-browser, or run"
+    " `windlass env-host --kinds browser` where there is one",
+    "noop": "start the server with --env-noop; such places are only pretended",
+}
+NO_DRIVER = "this release has no driver for it; there are container and browser"
+
+
+class Hosts:
+    """Runtimes that can be reached from here, by host and kind."""
+
+    def __init__(self) -> None:
+        self._hosts: dict[str, Backends] = {}
+        self._images: dict[str, ImageBackend] = {}
+        self._turn = 0
+        self.on_new: list[Callable[[], None]] = []
+        """Told when there is a host more."""
+
+    def add(self, name: str, backends: Backends, images: ImageBackend | None = None) -> None:
+        self._hosts[name] = backends
+        self._images.pop(name, None)
+        if images is not None:
+            self._images[name] = images
+        for tell in self.on_new:
+            tell()
+
+    def drop(self, name: str, backends: Backends) -> None:
+        """A host is gone, unless it has come back since."""
+        if self._hosts.get(name) is backends:
+            del self._hosts[name]
+            self._images.pop(name, None)
+
+    def addresses(self) -> list[str]:
+        """For whom effects can be done here."""
+        found = {kind_address(kind) for some in self._hosts.values() for kind in some}
+        found |= {kind_address(IMAGES) for _ in self._images}
+        return sorted(found) + [host_address(name) for name in sorted(self._hosts)]
+
+    def all(self) -> Iterator[tuple[str, EnvBackend]]:
+        for name, backends in list(self._hosts.items()):
+            for backend in backends.values():
+                yield name, backend
+
+    def pick(self, kind: str) -> tuple[str, EnvBackend] | None:
+        """A host that can make a place of a kind; each in turn."""
+        able = sorted(name for name, backends in self._hosts.items() if kind in backends)
+        if not able:
+            return None
+        self._turn += 1
+        name = able[self._turn % len(able)]
+        return name, self._hosts[name][kind]
+
+    def images(self) -> tuple[str, ImageBackend] | None:
+        """Who can pull and build images, if anybody can."""
+        return next(iter(sorted(self._images.items(), key=lambda item: item[0])), None)
+
+    def get(self, host: str, kind: str) -> EnvBackend:
+        backend = self._hosts.get(host, {}).get(kind)
+        if backend is None:
+            text = f'the environment\'s host "{host}" is not connected to this server just now'
+            raise Unavailable(text)
+        return backend
+
+    def kinds(self) -> set[str]:
+        return {kind for backends in self._hosts.values() for kind in backends}
+
+    def missing(self, kind: str) -> str:
+        """Why there are no places of a kind, and what to do about it; empty if there are."""
+        if kind in self.kinds():
+            return ""
+        return f"nothing here can make a {kind}: {advice(kind)}"
+
+
+def advice(kind: str) -> str:
+    """How to come by a runtime for places of a kind."""
+    return HOW_TO_GET.get(kind, NO_DRIVER)

@@ -1,0 +1,78 @@
+"""What attempts do in their environments: every call under the attempt's lease."""
+
+from urllib.parse import quote, urlencode
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.protocol.api import OkView
+from windlass.protocol.envs import (
+    EnvContent,
+    EnvDoor,
+    EnvExec,
+    EnvExecuted,
+    EnvMark,
+    EnvRead,
+    EnvSnapshotView,
+    EnvWrite,
+    OfAttempt,
+    snapshot_view,
+)
+from windlass.server.api.envs import places_of
+from windlass.server.api.ledger import engine_for
+from windlass.server.http import read_json, reply
+from windlass.server.routes import Route
+
+
+async def _check(request: Request, body: OfAttempt) -> None:
+    await engine_for(request, body.attempt_id, str(body.token))
+
+
+async def execute(request: Request) -> Response:
+    """An attempt runs a command in its place, to its end."""
+    body = await read_json(request, EnvExec)
+    await _check(request, body)
+    done = await places_of(request).execute(body)
+    return reply(EnvExecuted(**msgspec.structs.asdict(done)))
+
+
+async def read(request: Request) -> Response:
+    """An attempt reads a file of its place."""
+    body = await read_json(request, EnvRead)
+    await _check(request, body)
+    return reply(EnvContent(data=await places_of(request).read(body)))
+
+
+async def write(request: Request) -> Response:
+    """An attempt puts a file into its place."""
+    body = await read_json(request, EnvWrite)
+    await _check(request, body)
+    await places_of(request).write(body)
+    return reply(OkView())
+
+
+async def snapshot(request: Request) -> Response:
+    """An attempt has its place kept as it is."""
+    body = await read_json(request, EnvMark)
+    await _check(request, body)
+    return reply(snapshot_view(await places_of(request).photograph(body)))
+
+
+async def door(request: Request) -> Response:
+    """Where an attempt reaches its browser."""
+    body = await read_json(request, EnvMark)
+    await _check(request, body)
+    session = await places_of(request).let_in(body)
+    query = urlencode({"attempt": body.attempt_id, "token": str(body.token)})
+    return reply(EnvDoor(path=f"/api/v1/envs/sessions/{quote(session.id, safe='')}/cdp?{query}"))
+
+
+_WORKER = "/api/v1/workers/{id}/env"
+ROUTES = [
+    Route("POST", f"{_WORKER}/exec", execute, "worker", EnvExec, EnvExecuted),
+    Route("POST", f"{_WORKER}/read", read, "worker", EnvRead, EnvContent),
+    Route("POST", f"{_WORKER}/write", write, "worker", EnvWrite, OkView),
+    Route("POST", f"{_WORKER}/snapshot", snapshot, "worker", EnvMark, EnvSnapshotView),
+    Route("POST", f"{_WORKER}/door", door, "worker", EnvMark, EnvDoor),
+]

@@ -1,0 +1,72 @@
+"""The connection of a machine that has runtimes of environments and offers them to this server."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from windlass.engine.engine import Engine
+from windlass.engine.workers import check_id
+from windlass.model.errors import BadRequest, Denied, WindlassError
+from windlass.model.tenants import ALL
+from windlass.ports.env import SocketEnded
+from windlass.server.auth import Auth, bearer, check_local
+
+log = logging.getLogger(__name__)
+
+_REFUSED = 1008
+_KINDS_MAX = 20
+Offer = Callable[["HostSocket", str, Sequence[str]], Awaitable[None]]
+"""Uses what a host offers, by its name and kinds, for as long as its socket lasts."""
+
+
+async def env_host_link(websocket: WebSocket) -> None:
+    """`/ws/env-host?name=…&kinds=…`"""
+    name = websocket.query_params.get("name", "")
+    kinds = [kind for kind in websocket.query_params.get("kinds", "").split(",") if kind]
+    try:
+        await _check(websocket, name, kinds)
+    except WindlassError as error:
+        await websocket.close(_REFUSED, str(error)[:100])
+        return
+    await websocket.accept()
+    log.info("env host %s offers %s", name, ", ".join(kinds))
+    offer: Offer = websocket.app.state.env_host_offer
+    await offer(HostSocket(websocket), name, kinds)
+    log.info("env host %s is gone", name)
+
+
+async def _check(websocket: WebSocket, name: str, kinds: Sequence[str]) -> None:
+    auth: Auth = websocket.app.state.auth
+    engine: Engine = websocket.app.state.engine
+    check_id(name)
+    if not kinds or len(kinds) > _KINDS_MAX:
+        raise BadRequest("say which kinds of environments it has: kinds=container,browser")
+    if not auth.required:
+        check_local(websocket)
+        return
+    who = await auth.who(bearer(websocket))
+    if not who.may("worker"):
+        raise Denied(f"this needs the worker role; the token is a {who.role}'s")
+    who.check_worker(name)
+    if who.home != ALL and len(engine.tenants.names) > 1:
+        raise Denied("a host serves all tenants; use a token of the whole system")
+
+
+class HostSocket:
+    """Messages to and from a host, whole and in order."""
+
+    def __init__(self, websocket: WebSocket) -> None:
+        self._websocket = websocket
+
+    async def send(self, message: bytes) -> None:
+        try:
+            await self._websocket.send_bytes(message)
+        except (WebSocketDisconnect, RuntimeError) as error:
+            raise SocketEnded(str(error)) from error
+
+    async def recv(self) -> bytes:
+        try:
+            return await self._websocket.receive_bytes()
+        except (WebSocketDisconnect, RuntimeError, KeyError) as error:
+            raise SocketEnded(str(error)) from error

@@ -1,0 +1,169 @@
+"""Environments of tasks on the link: plain services and packages' nodes work in their places."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.link.conftest import TOKEN, LinkServer
+from tests.integration.link.test_our_worker import build, present, publish
+from tests.integration.link.workflows import node, uuid, workflow
+from windlass.testing.processes import Process, ServerProcess, started, worker_process
+
+pytestmark = pytest.mark.anyio
+
+SERVICES = """
+from windlass import Worker
+
+worker = Worker()
+
+
+@worker.service("place.use")
+def use(ctx, input):
+    ctx.env.write("made.txt", "by a service")
+    done = ctx.env.exec(["cat", "made.txt"])
+    return {"said": done.out, "kept": ctx.env.read("made.txt").decode(), "epoch": ctx.env.epoch}
+"""
+HANDLERS = """
+import asyncio
+
+
+def used(env):
+    env.write("made.txt", "by a package")
+    done = env.exec(["cat", "made.txt"])
+    try:
+        env.read("nothing.txt")
+    except RuntimeError as error:
+        missing = str(error)
+    digest = env.snapshot()["digest"]
+    return {"echo": done.out, "kept": env.read("made.txt").decode(), "missing": missing,
+            "kind": env.kind, "digest": digest}
+
+
+def plain(ctx):
+    return used(ctx.env)
+
+
+async def waiting(ctx):
+    try:
+        ctx.env.read("made.txt")
+    except RuntimeError as error:
+        refused = str(error)
+    return {**await asyncio.to_thread(used, ctx.env), "refused": refused}
+
+
+def without(ctx):
+    return {"echo": ctx.has_env}
+"""
+KINDS = ("plain", "waiting", "without")
+
+
+@pytest.fixture
+def link_process(tmp_path: Path) -> Iterator[ServerProcess]:
+    args = ("--admin-token", TOKEN, "--lease-s", "2", "--env-noop")
+    url = f"sqlite:///{tmp_path / 'windlass.db'}"
+    process = ServerProcess(url, *args, log=tmp_path / "server.log")
+    with started(process):
+        yield process
+
+
+def package(folder: Path) -> Path:
+    """A package whose nodes work in places."""
+    adapters = folder / "kit" / "adapters"
+    adapters.mkdir(parents=True)
+    (adapters / "kit.py").write_text(HANDLERS)
+    adapter = {"name": "kit", "entrypoint": "kit", "capabilities": [f"kit.{k}" for k in KINDS]}
+    nodes = [
+        {
+            "type": f"kit.{kind}",
+            "role": "node",
+            "status": "published",
+            "category": "Test",
+            "label": kind,
+            "adapter": "kit",
+            "handler": kind,
+            "schema": {"parameters": {"type": "object"}, "results": {"type": "object"}},
+        }
+        for kind in KINDS
+    ]
+    manifest = {
+        "schemaVersion": "1.0.0",
+        "name": "kit",
+        "version": "1.0.0",
+        "description": "Works in places.",
+        "adapters": [{**adapter, "description": "All of it."}],
+        "python": {"requires": ">=3.11"},
+        "nodes": nodes,
+    }
+    (folder / "kit" / "manifest.json").write_text(json.dumps(manifest))
+    return build(folder / "kit", folder / "kit.cwx")
+
+
+def linked(server: LinkServer, folder: Path) -> Process:
+    (folder / "place_services.py").write_text(SERVICES)
+    return worker_process(
+        "place_services:worker",
+        server.url,
+        "link",
+        *("--id", "w1", "--packages-dir", str(folder / "packages")),
+        *("--data-dir", str(folder / "data")),
+        path=[folder],
+        token=TOKEN,
+        log=folder / "worker.log",
+    )
+
+
+async def actions(server: LinkServer, run_id: str) -> list[tuple[str, str]]:
+    found = (await server.http.get(f"/api/v1/runs/{run_id}/actions")).json()["items"]
+    return [(one["tool"], one["state"]) for one in found]
+
+
+async def test_services_and_packages_on_the_link_work_in_their_places(
+    server: LinkServer, tmp_path: Path
+) -> None:
+    box: dict[str, Any] = {"name": "box", "kind": "noop", "capacity": 4}
+    assert (await server.http.post("/api/v1/envs/resources", json=box)).status_code == 201
+    await publish(server, await asyncio.to_thread(package, tmp_path))
+    worker = linked(server, tmp_path)
+    await asyncio.to_thread(worker.start)
+    try:
+        await present(server, "w1")
+        await by_a_service(server)
+        await by_a_package(server)
+    finally:
+        await asyncio.to_thread(worker.stop)
+
+
+async def by_a_service(server: LinkServer) -> None:
+    calls = {"exec_type": "queue", "service": "place.use", "env": "box"}
+    flow = {"start": "a", "nodes": {"a": calls}, "edges": []}
+    answer = await server.http.post("/api/v1/flows/placed/versions", json={"definition": flow})
+    assert answer.status_code == 201, answer.text
+    started_run = await server.http.post("/api/v1/runs", json={"flow": "placed"})
+    run_id = started_run.json()["id"]
+    run = await server.wait(run_id)
+    assert run["state"] == "succeeded", run
+    [task] = (await server.http.get(f"/api/v1/runs/{run_id}/tasks")).json()["items"]
+    assert task["output"] == {"said": "by a service", "kept": "by a service", "epoch": 1}
+    done = [("env.write", "completed"), ("env.exec", "completed"), ("env.read", "completed")]
+    assert await actions(server, run_id) == done
+
+
+async def by_a_package(server: LinkServer) -> None:
+    nodes = [node(kind, f"kit.{kind}", "kit", env="box") for kind in KINDS[:2]]
+    nodes.append(node("without", "kit.without", "kit"))
+    run_id = await server.start(workflow("placed", nodes, []))
+    run = await server.wait(run_id)
+    assert run["status"] == "succeeded", run
+    results = {one["nodeId"]: one["result"] for one in run["nodes"]}
+    for kind in KINDS[:2]:
+        result = results[uuid(kind)]
+        assert (result["echo"], result["kept"], result["kind"]) == (*["by a package"] * 2, "noop")
+        assert "nothing.txt" in result["missing"]
+        assert result["digest"]
+    assert "to_thread" in results[uuid("waiting")]["refused"], "it would wait for itself"
+    assert results[uuid("without")] == {"echo": False}
+    assert ("env.read", "failed") in await actions(server, run_id)
