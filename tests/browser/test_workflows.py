@@ -24,12 +24,15 @@ def test_a_workflow_is_watched_by_labels_with_its_container_and_its_skipped_bran
     site: Site, fleet: Fleet, page: Page
 ) -> None:
     fleet.publish(fleet.old)
-    run_id = fleet.start(workflows.article("Article", seconds=3))
+    run_id = fleet.start(workflows.article("Article", seconds=8))
     page.goto(f"{site.url}/runs/{run_id}")
     expect(page.locator(card(page, "Article slow"))).to_have_attribute("data-state", "running")
+    # The draft runs beside it and is named first while it does.
+    draft = page.locator(card(page, "Article draft"))
+    expect(draft).to_have_attribute("data-state", "succeeded")
     expect(page.locator("[data-why]")).to_contain_text('"Review time" runs on link-')
-    expect(page.locator("[data-run-state=succeeded]")).to_be_visible()
-    expect(page.locator(card(page, "Article draft"))).to_contain_text("text_tools@1.0.0")
+    expect(page.locator("[data-run-state=succeeded]")).to_be_visible(timeout=15_000)
+    expect(draft).to_contain_text("text_tools@1.0.0")
     box, inner = uuid("Article box"), uuid("Article shout")
     expect(page.locator(f"[data-node='{box}']")).to_contain_text("Polish the text")
     expect(page.locator(f"[data-node='{box}/{inner}']")).to_contain_text("Shout")

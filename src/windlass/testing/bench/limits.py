@@ -1,6 +1,7 @@
-"""The machine's own limits: what the bare database does, measured in the same run.
+"""The machine's own limits: what the bare database and bare Python do, measured in the same run.
 
-Every figure of ours is also given as a ratio to these, since machines differ and are noisy.
+Every figure of ours is also given as a ratio to these, since machines differ and are noisy. Ours
+are made of both: neighbours that take a machine's caches slow Python down more than SQLite.
 """
 
 import asyncio
@@ -10,11 +11,38 @@ import time
 from pathlib import Path
 
 import asyncpg
+import msgspec
 
 ROWS = 100
+ROWS_A_TASK = 8
+"""What a task of a plain flow writes, from being made to being over."""
 _BATCHES = 60
 _COMMITS = 200
 _SCHEMA = "create table bench (id text primary key, a text, b text, c bigint, d bigint, e text)"
+
+
+class _Row(msgspec.Struct, frozen=True):
+    id: str
+    state: str
+    number: int
+    payload: str
+
+
+_TURNS = 150
+_PIECES = 200
+
+
+def python_limits() -> dict[str, float]:
+    """How often a second plain Python does a piece of work of the size of a task's decisions."""
+    began = time.perf_counter()
+    for piece in range(_PIECES):
+        rows: dict[str, _Row] = {}
+        for turn in range(_TURNS):
+            row = _Row(f"{piece:08}~node.{turn}", "queued", turn, "{}")
+            rows[row.id] = msgspec.structs.replace(row, state="running", number=row.number + 1)
+        for row in sorted(rows.values(), key=lambda row: (row.state, row.id)):
+            msgspec.json.decode(msgspec.json.encode(row), type=_Row)
+    return {"python_s": _PIECES / (time.perf_counter() - began)}
 
 
 def sqlite_limits() -> dict[str, float]:
