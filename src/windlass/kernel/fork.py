@@ -58,7 +58,13 @@ def all_made(copies: "Copies", decision: Decision, graph: Graph) -> Decision:
     for changes in (decision.made, decision.changed):
         for table, rows in changes.items():
             made.setdefault(table, {}).update(rows)
-    return Decision(made, answer=decision.answer, graph=graph)
+    return Decision(
+        made,
+        answer=decision.answer,
+        graph=decision.graph or graph,
+        settled=decision.settled,
+        taken=decision.taken,
+    )
 
 
 class Copies:

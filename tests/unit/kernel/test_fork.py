@@ -85,3 +85,17 @@ def test_a_task_that_never_began_cannot_be_forked_from() -> None:
     assert run.state() is RunState.FAILED
     with pytest.raises((Conflict, NotFound)):
         forked(run, "plan/b")
+
+
+def test_a_fork_that_plans_anew_goes_by_the_plan_it_has_made() -> None:
+    source = planned(task("a"))
+    other = task("a", worker_profile="another")
+    do(source, "a", {"status": "completed", "request_replan": True, "child_tasks": [other]})
+    do(source, "a")
+    assert source.state() is RunState.SUCCEEDED
+    decision = forked(source, "plan")
+    row, graph = tasks_of(decision)["plan/a"], decision.graph
+    assert graph is not None
+    target = graph.nodes["plan/a"].target
+    assert target is not None
+    assert (row.queue, target.service) == ("pull:hand", "hand")
