@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from tests.faults.planted import Patch, fault
 from windlass.engine.limits import gate
 from windlass.engine.limits.bucket import Bucket
@@ -17,14 +19,10 @@ def place_leaks_with_the_lease(patch: Patch) -> None:
     right = gate.Gate.hold
 
     async def hold(
-        self: gate.Gate,
-        session: Session,
-        ended: gate.Ended,
-        tasks: Iterable[Task],
-        due: Iterable[str],
+        self: gate.Gate, session: Session, ended: gate.Ended, keys: Iterable[str]
     ) -> None:
-        kept = [a for a in ended.settled if a.state is not AttemptState.LOST]
-        await right(self, session, gate.Ended(kept, ended.pushed_back, ended.raised), tasks, due)
+        kept = [holder for holder in ended.settled if holder.state is not AttemptState.LOST]
+        await right(self, session, replace(ended, settled=kept), keys)
 
     patch.setattr(gate.Gate, "hold", hold)
 

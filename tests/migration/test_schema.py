@@ -42,6 +42,7 @@ NAMES = [
     "0014_blackboard",
     "0015_envs",
     "0016_pods",
+    "0017_quotas",
 ]
 WHERE_ROWS_ARE = (
     access,

@@ -18,13 +18,15 @@ def limit() -> None:
     A key is what a definition's `limits` make of it, such as `bank:42`. `service:NAME` is for all
     tasks of a service, `tenant` for all of the tenant's, `budget:UNIT` for what all of those use up
     (tokens, money, attempts, seconds), `retries` for attempts of tasks that have failed before,
-    `env:NAME` for sessions of an environment and `envs` for all of the tenant's.
+    `env:NAME` for sessions of an environment and `envs` for all of the tenant's. `quota:runs` (or
+    `tasks`, `envs`, `cpu`, `memory` in MiB, `gpu`) is what the tenant may have at once, and
+    `quota:runs@PROJECT` what one of its projects may.
     """
 
 
 @limit.command("set")
 @click.argument("pattern")
-@click.option("--max", "most", type=click.IntRange(min=0), help="Attempts at once; 0 stops it.")
+@click.option("--max", "most", type=click.FloatRange(min=0), help="At once; 0 stops it.")
 @click.option("--rate", type=click.IntRange(min=0), help="Attempts that may begin; 0 lifts it.")
 @click.option("--per", "per_s", type=float, default=1.0, show_default=True, help="… in seconds.")
 @click.option(
@@ -48,7 +50,7 @@ def limit() -> None:
 def set_(
     client: Client,
     pattern: str,
-    most: int | None,
+    most: float | None,
     rate: int | None,
     per_s: float,
     burst: int | None,

@@ -54,6 +54,7 @@ def start_goal(
         tags=start.tags,
         priority=start.priority,
         budget=start.budget,
+        project=start.project,
     )
     follow(client, client.perform(call), start, as_json=as_json)
 

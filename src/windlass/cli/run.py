@@ -74,6 +74,7 @@ def start_run(
         tags=start.tags,
         priority=start.priority,
         budget=start.budget,
+        project=start.project,
     )
     follow(client, handle.info, start, as_json=as_json)
 

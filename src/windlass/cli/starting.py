@@ -23,6 +23,7 @@ _OPTIONS = (
     click.option("--tag", "tags", multiple=True, help="name=value; repeatable."),
     click.option("--priority", default=0, help="Higher goes first."),
     click.option("--budget", "budget", multiple=True, help="tokens=5000, money, …; repeatable."),
+    click.option("--project", default="", help="Whose quotas it is under, within the tenant."),
     click.option("--watch", is_flag=True, help="Follow it to its end."),
     click.option("--wait", default="", help="Wait quietly for its end, at most so long: 30s, 10m."),
 )
@@ -38,6 +39,7 @@ class Start(msgspec.Struct):
     wait_s: float
     """0: it is not waited for."""
     budget: dict[str, float] = {}
+    project: str = ""
 
 
 def start_options(command: Callable[..., T]) -> Callable[..., T]:
@@ -52,13 +54,14 @@ def start_options(command: Callable[..., T]) -> Callable[..., T]:
         watch: bool,
         wait: str,
         budget: tuple[str, ...],
+        project: str,
         **others: Any,
     ) -> T:
         if watch and wait:
             raise click.UsageError("give --watch or --wait, not both")
         wait_s = seconds(wait) if wait else 0.0
         amounts = read_amounts(budget)
-        start = Start(key, read_tags(tags), priority, watch, wait_s, amounts)
+        start = Start(key, read_tags(tags), priority, watch, wait_s, amounts, project)
         return command(*args, start=start, **others)
 
     for option in reversed(_OPTIONS):

@@ -236,8 +236,8 @@ RULE_FIELDS = (
 def limit_columns() -> list[Column]:
     return [
         Column("KEY", lambda use: use.key),
-        Column("IN USE", lambda use: str(use.in_use)),
-        Column("MAX", lambda use: "" if use.max is None else str(use.max)),
+        Column("IN USE", lambda use: f"{use.in_use:g}"),
+        Column("MAX", lambda use: "" if use.max is None else f"{use.max:g}"),
         Column("RATE", rate_text),
         Column("SPENT", spent_text, rank=1),
         Column("WAITING", lambda use: str(use.waiting)),
@@ -249,7 +249,7 @@ def limit_columns() -> list[Column]:
 def rule_columns() -> list[Column]:
     return [
         Column("KEYS", lambda rule: rule.pattern),
-        Column("MAX", lambda rule: "" if rule.max is None else str(rule.max)),
+        Column("MAX", lambda rule: "" if rule.max is None else f"{rule.max:g}"),
         Column("RATE", rate_text),
         Column("BUDGET", lambda rule: "" if rule.budget is None else f"{rule.budget:g}", rank=1),
         Column("CHANGED", at("changed_at"), rank=1),

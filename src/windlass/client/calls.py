@@ -122,6 +122,7 @@ def start(
     tags: Mapping[str, str] | None = None,
     priority: int = 0,
     budget: Mapping[str, Any] | None = None,
+    project: str = "",
 ) -> Call[RunInfo]:
     """Start a run; the same `key` again finds the run it started before."""
     body: dict[str, Any] = {"flow": flow, "params": {} if params is None else params}
@@ -133,6 +134,8 @@ def start(
         body["priority"] = priority
     if budget:
         body["budget"] = dict(budget)
+    if project:
+        body["project"] = project
     headers = {"Idempotency-Key": key} if key else {}
     return Call("POST", f"{API}/runs", RunInfo, body=encode(body), headers=headers)
 
@@ -344,7 +347,7 @@ def limit_rules(*, limit: int = 100, cursor: str | int = "") -> Call[Page[LimitR
 def set_limit(
     pattern: str,
     *,
-    max: int | None = None,  # noqa: A002  the word of the definition
+    max: float | None = None,  # noqa: A002  the word of the definition
     rate: int | None = None,
     per_s: float = 1.0,
     burst: int | None = None,

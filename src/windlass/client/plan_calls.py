@@ -18,6 +18,7 @@ def start_plan(
     tags: Mapping[str, str] | None = None,
     priority: int = 0,
     budget: Mapping[str, object] | None = None,
+    project: str = "",
 ) -> Call[RunInfo]:
     """Start a run for a goal: with a plan to begin with, or by asking its planner for one."""
     given = {
@@ -28,6 +29,7 @@ def start_plan(
         "tags": dict(tags) if tags else None,
         "priority": priority or None,
         "budget": budget or None,
+        "project": project or None,
     }
     body: dict[str, object] = {"dialect": "plan", "goal": goal}
     body |= {name: value for name, value in given.items() if value is not None}

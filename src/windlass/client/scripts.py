@@ -25,6 +25,7 @@ def start(
     tags: Mapping[str, str] | None = None,
     priority: int = 0,
     budget: Mapping[str, Any] | None = None,
+    project: str = "",
 ) -> Script[RunInfo]:
     """Start a run of a published flow, or publish a Flow and start it.
 
@@ -35,7 +36,14 @@ def start(
     if not isinstance(flow, str) and version is None:
         version = (yield calls.publish(flow)).version
     run: RunInfo = yield calls.start(
-        name, params, key=key, version=version, tags=tags, priority=priority, budget=budget
+        name,
+        params,
+        key=key,
+        version=version,
+        tags=tags,
+        priority=priority,
+        budget=budget,
+        project=project,
     )
     return run
 

@@ -89,6 +89,7 @@ class RunInfo(Shape, frozen=True, kw_only=True):
     finished_at: int | None = None
     tags: dict[str, Any] | None = None
     priority: int = 0
+    project: str = ""
     created: bool | None = None
 
     @property
@@ -277,11 +278,11 @@ class LimitInfo(Shape, frozen=True, kw_only=True):
     """A key that is in use."""
 
     key: str
-    max: int | None = None
+    max: int | float | None = None
     rate: int = 0
     per_s: float = 1.0
     burst: int = 1
-    in_use: int = 0
+    in_use: int | float = 0
     waiting: int = 0
     paused_until: int | None = None
     next_at: int | None = None
@@ -298,7 +299,7 @@ class LimitRuleInfo(Shape, frozen=True, kw_only=True):
     """What was set for keys."""
 
     pattern: str
-    max: int | None = None
+    max: int | float | None = None
     rate: int | None = None
     per_s: float = 1.0
     burst: int = 1

@@ -16,12 +16,13 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
 from windlass.engine.demand import Demand, Demands
 from windlass.engine.fairness import JobQueue
 from windlass.engine.graphs import Graphs
+from windlass.engine.handing_out import HandingOut
 from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, WriteJob
 from windlass.engine.limits.state import LimitState
 from windlass.engine.passes import Pass, Shared
@@ -84,6 +85,8 @@ class Advance:
         """Told of queues that were given tasks nobody in this process waits for."""
         self.promise: Callable[[Writes, int], None] | None = None
         """Adds to a commit what is to be done once it is there."""
+        self.prepare: Callable[[], Awaitable[object]] | None = None
+        """Done before the first pass."""
         self.passes = 0
         self._waiting_since: float | None = None
         """When the oldest of what waits began to wait, by the monotonic clock."""
@@ -135,12 +138,22 @@ class Advance:
 
     async def run(self) -> None:
         """Make passes for ever, each as soon as there is something to do."""
+        await self._prepared()
         while True:
             await self._wake.wait()
             self._wake.clear()
             while self._jobs or self.limiting.due or self.demands.can_claim:
                 await self._rest()
                 await self.run_once()
+
+    async def _prepared(self) -> None:
+        """A process that does not know the limits yet would hand out more than they allow."""
+        while self.prepare is not None:
+            try:
+                await self.prepare()
+                return
+            except Unavailable as error:
+                await asyncio.sleep(error.retry_after_s)
 
     async def _rest(self) -> None:
         """Where only runs wait that have cost much of late, leave time to those who come next."""
@@ -233,9 +246,9 @@ class Advance:
                 work.session = session
                 await work.decide_all(jobs)
                 if claiming:
-                    await work.claim_all()
+                    await HandingOut(work).claim_all()
                 else:
-                    await work.settle()
+                    await HandingOut(work).settle()
                 if not work.batch.empty:
                     if self.promise is not None:
                         self.promise(work.batch.writes, work.now)

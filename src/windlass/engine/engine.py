@@ -19,7 +19,7 @@ from windlass.engine.graphs import Graphs
 from windlass.engine.handlers import Handlers
 from windlass.engine.installing import Installing
 from windlass.engine.jobs import Job, Outdated, WriteJob, rows_of
-from windlass.engine.limits.rules import RULES_MAX
+from windlass.engine.limits.rules import RULES_MAX, Rules
 from windlass.engine.loops.forever import Duties
 from windlass.engine.run_counts import RunCounts
 from windlass.engine.tenants import Tenants, TenantStore
@@ -96,6 +96,7 @@ class Engine:
         self.graphs = Graphs(store, on_load=self.handlers.learn_graph)
         self.advance = Advance(store, self.graphs, self.settings.limits)
         self.advance.limiting.rules.retries = retry_limit(self.settings)
+        self.advance.prepare = self.rules
         self.recent: dict[tuple[str, str], tuple[int, Any]] = {}
         """Requests checked a moment ago, by tenant and digest, with when to check again. Whoever
         changes what was checked against clears it, for all."""
@@ -137,6 +138,13 @@ class Engine:
         if new:
             demands.tenants_changed(lambda queues: self.tenants.queues(ALL, queues))
             self.advance.look_again()
+
+    async def rules(self) -> Rules:
+        """Rules on limits, read if nobody has yet."""
+        rules = self.advance.limiting.rules
+        if not rules.known:
+            await self.system.refresh_limits()
+        return rules
 
     async def refresh_limits(self) -> None:
         """Take note of rules on limits, and of services that want to be left alone."""

@@ -20,7 +20,7 @@ _TIMES = {"started": "created_at", "created": "created_at", "finished": "finishe
 _TIMES["updated"] = "updated_at"
 _CONDITIONS_MAX = 50
 """Each is one more level of the query, of which SQLite takes a thousand."""
-KEYS = ("status", "flow", "version", "tag", "error", "node", *_TIMES)
+KEYS = ("status", "flow", "version", "project", "tag", "error", "node", *_TIMES)
 
 
 def run_conditions(text: str, now: int) -> list[Cond]:
@@ -59,6 +59,8 @@ def _condition(key: str | None, value: str, negated: bool, now: int) -> list[Con
         ]
     if key == "tag":
         return [Cond("tags", "like", _tag_pattern(value))]
+    if key == "project":
+        return [Cond("project", "=", value)]
     if key == "version":
         return [Cond("version_id", "=", value)]
     if key in ("error", "node"):

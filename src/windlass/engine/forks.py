@@ -64,7 +64,8 @@ async def fork_run(
     graph = await engine.graphs.load_of(source)
     rows = await _rows_of(engine, source)
     now, id_ = engine.store.now(), engine.new_id()
-    run = replace(source, id=id_, request_id=key, created_at=now, updated_at=now)
+    quota = (await engine.rules()).quota_of_run(source.tenant, source.project)
+    run = replace(source, id=id_, request_id=key, created_at=now, updated_at=now, quota=quota)
     event = ForkRun(
         run,
         source.id,

@@ -16,30 +16,22 @@ from windlass.engine.demand import Demands
 from windlass.engine.fairness import JobQueue
 from windlass.engine.graphs import Graphs
 from windlass.engine.jobs import AnyJob, ClaimJob, Job, Outdated, StartJob, WriteJob, rows_of
-from windlass.engine.limits.gate import Ended, Gate, in_turn
-from windlass.engine.limits.rules import is_retry
+from windlass.engine.limits.gate import Ended
 from windlass.engine.limits.state import LimitState
 from windlass.engine.loading import load
 from windlass.engine.notices import notices_of
-from windlass.engine.profiles import profiles_served
 from windlass.engine.workspace import Batch, RunView, Workspace
 from windlass.kernel.bounds import Limits
 from windlass.kernel.decision import NOTHING, Decision
 from windlass.kernel.events import (
     BreakRun,
     Claim,
-    EnvReserved,
     LeaseExpired,
-    ParkTask,
-    WakeTask,
 )
 from windlass.kernel.view import Missing, Need, Outgrown
 from windlass.model.assignment import Assignment
-from windlass.model.envs import EnvResource
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError
-from windlass.model.graph import Kind
-from windlass.model.limits import LimitUse
-from windlass.model.queues import tenant_of
+from windlass.model.quotas import QueuedRun
 from windlass.model.rows import Idempotency, Row, Run, Task
 from windlass.model.states import TaskState
 from windlass.ports.store import Session, Store
@@ -86,6 +78,8 @@ class Pass:
         self.unserved: set[str] = set()
         """Queues it leaves tasks in that nobody here waits for."""
         self.ended = Ended()
+        self.pushed_back = False
+        """Whether a service has asked to be left alone."""
         self.due: dict[str, bool] = {}
         """Limits it looks at because their time has come."""
         self.now = shared.store.now()
@@ -103,7 +97,7 @@ class Pass:
         """What other processes should hear: where this pass leaves tasks, and what it moved."""
         queues = {task.queue for task in self.ready() if task.queue}
         notices = notices_of(self.batch.writes, queues)
-        return [*notices, "limits"] if self.ended.pushed_back else notices
+        return [*notices, "limits"] if self.pushed_back else notices
 
     def ready(self) -> list[Task]:
         """Tasks this pass leaves queued."""
@@ -238,8 +232,9 @@ class Pass:
                 return None
             self.batch.add(decision, view)
             view.apply(decision)
-            if decision.settled or decision.pushed_back or decision.raised:
+            if decision.settled or decision.pushed_back or decision.raised or decision.taken:
                 self.ended.settled += decision.settled
+                self.ended.taken += decision.taken
                 self.ended.pushed_back += decision.pushed_back
                 self.ended.raised += decision.raised
             if along:
@@ -301,67 +296,9 @@ class Pass:
         self.shared.workspace.forget(job.run_id)
         return True
 
-    # Claims
+    # What handing out goes by
 
-    async def claim_all(self) -> None:
-        """Give waiting demand what is queued, in the database or by this very pass."""
-        demands = self.shared.demands
-        ready = self.ready()
-        counts = Counter(task.queue or "" for task in ready)
-        wants = demands.backlog(self.shared.batch_max, counts)
-        found: list[Task] = []
-        if wants:
-            found = await self.session.queued(wants)
-            demands.looked(wants, found)
-            # What this pass has moved is no longer where it was read. If it can be claimed, it is
-            # among what is ready.
-            moved = self.batch.writes.changed.get(Task, {})
-            found = [task for task in found if task.id not in moved]
-        gate = await self._gate(found, ready)
-        if gate is not None:
-            found = in_turn(found, await self._wake(gate))
-        if demands.shares.several:
-            # Of several tenants none goes first because what it has waits for longer.
-            found, ready = [*found, *ready], []
-        # What was found is left where others took the slots that it was looked for: its queue gave
-        # fewer than were asked for, and is not empty all the same.
-        left = await self._claim(found, gate, stored=True) if found else []
-        left += await self._claim(ready, gate, stored=False)
-        if gate is not None:
-            self._save_limits(gate)
-        queues = {task.queue or "" for task in left}
-        demands.filled(queues)
-        self.unserved = {queue for queue in queues if not demands.serves(queue)}
-
-    async def _claim(self, tasks: Sequence[Task], gate: Gate | None, *, stored: bool) -> list[Task]:
-        matches = self.shared.demands.match(tasks, gate)
-        jobs: list[ClaimJob] = []
-        for demand, task in matches.pairs:
-            held = ("", "") if gate is None else (gate.held(task), gate.left(task))
-            claim = demand.claim(task, *held)
-            if task.kind == Kind.PLAN:
-                served = await profiles_served(self.shared.store, tenant_of(task.queue or ""))
-                envs = self.shared.limiting.rules.resources(tenant_of(task.queue or ""))
-                claim = msgspec.structs.replace(claim, profiles=served, envs=envs)
-            job = ClaimJob(claim, demand)
-            if stored:
-                self._give(task)
-            jobs.append(job)
-        self.claims += jobs
-        await self.decide_all(jobs)
-        for job, (_, task) in zip(jobs, matches.pairs, strict=True):
-            if isinstance(job.outcome, WindlassError):
-                log.warning("task %s cannot be claimed: %s", task.id, job.outcome)
-                self.shared.demands.skip_until_next_look(task)
-            if gate is not None and not isinstance(job.outcome, Assignment):
-                gate.not_claimed(task)
-        if gate is not None and matches.blocked:
-            await self._park(gate, matches.blocked)
-        if gate is not None and matches.unplaced:
-            await self._reserve(gate, matches.unplaced)
-        return matches.left
-
-    def _give(self, task: Task) -> None:
+    def give(self, task: Task) -> None:
         """Take a task that was read into memory. Its run is touched from here on: if the pass fails
         now, this row must be forgotten with it. Nothing but the run's `seq` tells that it has moved
         since, so it is given only where the run was read before it."""
@@ -370,81 +307,13 @@ class Pass:
         if view.run is not None:
             view.give_task(task)
 
-    # Limits
+    def take_ended(self) -> Ended:
+        """What has ended since this was last asked for."""
+        ended, self.ended = self.ended, Ended()
+        self.pushed_back = self.pushed_back or bool(ended.pushed_back)
+        return ended
 
-    async def settle(self) -> None:
-        """Give back what has ended, without claiming anything."""
-        if self.ended:
-            gate = Gate(self.shared.limiting.rules, self.now)
-            await gate.hold(self.session, self.ended, (), ())
-            gate.look_soon()
-            self._save_limits(gate)
-
-    async def _gate(self, found: Sequence[Task], ready: Sequence[Task]) -> Gate | None:
-        """The limits of this pass; None where there are none, which costs next to nothing."""
-        limiting, demands = self.shared.limiting, self.shared.demands
-        if limiting.due:
-            self.due = limiting.take_due()
-        every, retries = limiting.rules.implied, limiting.rules.on_retries
-        limited = [task for task in found if task.limits or every or (retries and is_retry(task))]
-        limited += [
-            task
-            for task in ready
-            if (task.limits or every or (retries and is_retry(task)))
-            and demands.serves(task.queue or "")
-        ]
-        if not (limited or self.ended or self.due):
-            return None
-        gate = Gate(limiting.rules, self.now)
-        await gate.hold(self.session, self.ended, limited, self.due)
-        return gate
-
-    async def _wake(self, gate: Gate) -> list[Task]:
-        """Put those whose turn it is at a limit back into their queues."""
-        parked = await gate.to_wake(self.session, self.due)
-        jobs = [Job(WakeTask(task.id)) for task in parked]
-        for task in parked:
-            self._give(task)
-        await self.decide_all(jobs)
-        woken: list[Task] = []
-        for job, before in zip(jobs, parked, strict=True):
-            queued = self.shared.workspace.view(job.run_id).get(Task, before.id)
-            if job.outcome is True and queued is not None:
-                woken.append(queued)
-            else:
-                gate.gone(before.parked or "")
-            if before.wait_key and before.parked:
-                gate.asked(before.parked, False)
-        return woken
-
-    async def _park(self, gate: Gate, blocked: Sequence[tuple[Task, str]]) -> None:
-        jobs: list[Job] = []
-        for task, limit in blocked:
-            self._give(task)
-            question = gate.question(limit)
-            if question is not None:
-                gate.asked(limit, True)
-            jobs.append(Job(ParkTask(task.id, limit, question)))
-        await self.decide_all(jobs)
-        for job, (_, limit) in zip(jobs, blocked, strict=True):
-            if job.outcome is True:
-                gate.parked(limit)
-            elif cast(ParkTask, job.event).question is not None:
-                gate.asked(limit, False)
-
-    async def _reserve(self, gate: Gate, tasks: Sequence[tuple[Task, EnvResource]]) -> None:
-        """Begin what tasks need to be handed out: a place to be done in."""
-        jobs: list[Job] = []
-        for task, resource in tasks:
-            self._give(task)
-            event = EnvReserved(task.id, resource.id, resource.kind, gate.held(task))
-            jobs.append(Job(event))
-        await self.decide_all(jobs)
-        for job, (task, _) in zip(jobs, tasks, strict=True):
-            if job.outcome is not True:
-                gate.not_claimed(task)
-
-    def _save_limits(self, gate: Gate) -> None:
-        rows = gate.changed()
-        if rows:
-            self.batch.add(Decision({LimitUse: dict(rows)}), None)
+    def starting(self) -> list[QueuedRun]:
+        """Runs of this pass that wait to begin."""
+        made = self.batch.writes.made.get(QueuedRun, {})
+        return list(cast("dict[str, QueuedRun]", made).values())

@@ -27,13 +27,14 @@ async def start(
     tags: Json = "{}",
     priority: int = 0,
     budget: object = None,
+    project: str = "",
 ) -> tuple[runs.Started, Target]:
     """Begin a run for a goal; a plan that comes with it is checked first."""
     check(settings)
     target = await plan_target(engine)
     text = msgspec.json.encode(settings, order="sorted").decode()
     started = await runs.start_run(
-        engine, target, text, key=key, tags=tags, priority=priority, budget=budget
+        engine, target, text, key=key, tags=tags, priority=priority, budget=budget, project=project
     )
     return started, target
 

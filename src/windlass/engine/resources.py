@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
+from windlass.engine.limits.storage import keep_file
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Json, Resource, Row
 from windlass.ports.blobs import Blobs
@@ -99,7 +100,7 @@ async def add(
     """Enter a file whose blob is kept already, or will be."""
     row = _row(engine, file, owner, resource_id)
     complete = replace(row, state="complete")
-    await engine.write(complete, *_along(noted, complete))
+    await keep_file(engine, complete, *_along(noted, complete))
     return complete
 
 
@@ -119,7 +120,7 @@ async def begin(
     row = _row(engine, file, owner, "")
     expires_at = row.created_at + UPLOAD_S * 1000
     pending = replace(row, chunk_bytes=chunk, expires_at=expires_at)
-    await engine.write(pending, *_along(noted, pending))
+    await keep_file(engine, pending, *_along(noted, pending))
     return pending
 
 

@@ -28,6 +28,7 @@ from windlass.model.budgets import NO_BUDGET, read_budget
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.graph import Graph
 from windlass.model.patches import Patch
+from windlass.model.quotas import check_project
 from windlass.model.rows import Idempotency, Json, Row, Run, Task, Variable
 from windlass.model.states import RUN_ENDED, RunState
 from windlass.model.tenants import own_name
@@ -51,6 +52,7 @@ async def start_run(
     tags: Json = "{}",
     priority: int = 0,
     budget: object = None,
+    project: str = "",
     request: str = "",
     noted: Callable[[Run], Row] | None = None,
 ) -> Started:
@@ -79,8 +81,10 @@ async def start_run(
         tenant=engine.home,
         dialect=target.dialect,
         budget=checked_budget(budget),
+        project=check_project(project),
+        quota=(await engine.rules()).quota_of_run(engine.home, project),
     )
-    asked = request or f"{target.version_id}\n{params}\n{tags}{run.budget}"
+    asked = request or f"{target.version_id}\n{params}\n{tags}{run.budget}{run.project}"
     along = (noted(run),) if noted is not None else ()
     return await begin(engine, StartRun(run), graph, key=key, asked=asked, along=along)
 

@@ -7,7 +7,7 @@ import msgspec
 from windlass.engine.engine import Engine
 from windlass.engine.envs.why import allocating_line, env_line
 from windlass.engine.flows import POCKETFLOW
-from windlass.engine.limits.why import limit_line
+from windlass.engine.limits.why import limit_line, run_line
 from windlass.engine.workers import live_workers, serves
 from windlass.kernel.checkpoints import is_held_back
 from windlass.kernel.envs import is_allocating
@@ -19,6 +19,7 @@ from windlass.model.ids import attempt_id
 from windlass.model.limits import key_of
 from windlass.model.pods import read_ref
 from windlass.model.queues import owner_of, service_of, transport_of
+from windlass.model.quotas import is_queued
 from windlass.model.rows import Attempt, Run, Task, read_failure
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, AttemptState, Role, RunState, TaskState
 
@@ -44,6 +45,8 @@ async def why(engine: Engine, run: Run) -> Why:
     """The reason for a run's state, then for each of its open tasks (the first few)."""
     if run.state in RUN_ENDED:
         return Why(ended_line(run))
+    if is_queued(run):
+        return Why(f"waits to begin: {await run_line(engine, run)}")
     broken = engine.graphs.broken(run.version_id)
     if broken is not None:
         return Why(f"this program cannot read the run's definition: {broken}")

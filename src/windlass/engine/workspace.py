@@ -19,6 +19,7 @@ from windlass.model.envs import EnvResource, EnvSession
 from windlass.model.graph import Graph
 from windlass.model.ledger import Action, Approval
 from windlass.model.patches import GraphPatch
+from windlass.model.quotas import QueuedRun
 from windlass.model.rows import (
     AffinityHold,
     Attempt,
@@ -61,6 +62,7 @@ TABLES: tuple[type[Row], ...] = (
     BoardEntry,
     EnvSession,
     EnvResource,
+    QueuedRun,
 )
 """What a decision may ask for by key."""
 _KNOWN = frozenset(TABLES)
@@ -105,7 +107,7 @@ class RunView:
         if key in rows:
             return cast("R | None", rows[key])
         if self.whole and (
-            table in (Variable, Timer, Checkpoint, Binding)
+            table in (Variable, Timer, Checkpoint, Binding, QueuedRun)
             or (not self.forgot and table in (Task, Attempt, BoardEntry))
         ):
             return None

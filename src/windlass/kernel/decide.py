@@ -8,7 +8,7 @@ people ask for in `requests`.
 
 from typing import assert_never
 
-from windlass.kernel import env_reports, pods, reports, requests
+from windlass.kernel import env_reports, pods, quotas, reports, requests
 from windlass.kernel.bounds import Limits
 from windlass.kernel.decision import Decision
 from windlass.kernel.events import (
@@ -20,6 +20,7 @@ from windlass.kernel.events import (
     AttemptFailed,
     AttemptStarted,
     AttemptSucceeded,
+    BeginRun,
     BoardRebuilt,
     BoardWritten,
     BreakRun,
@@ -35,6 +36,7 @@ from windlass.kernel.events import (
     HintGiven,
     LeaseExpired,
     NextRequested,
+    ParkRun,
     ParkTask,
     PatchGraph,
     PodObserved,
@@ -50,7 +52,7 @@ from windlass.kernel.events import (
     WakeTask,
 )
 from windlass.kernel.finish import finish
-from windlass.kernel.turn import Turn, Visit
+from windlass.kernel.turn import Turn
 from windlass.kernel.view import View
 from windlass.model.errors import NotFound
 from windlass.model.graph import Graph
@@ -59,10 +61,13 @@ from windlass.model.rows import Run
 
 
 def start(graph: Graph, view: View, event: StartRun, now: int, limits: Limits) -> Decision:
-    """Make a run and visit its first node."""
+    """Make a run and visit its first node, or have it wait for its place."""
     turn = Turn(graph, view, event.run, now, limits)
     turn.make(event.run)
-    turn.visits += [Visit(event.run.id, path) for path in graph.starts[""]]
+    if event.run.quota:
+        quotas.queue(turn)
+        return finish(turn, "run.queued", None, event.run.id)
+    quotas.visit_starts(turn)
     return finish(turn, "run.started", None, event.run.id)
 
 
@@ -89,10 +94,8 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return reports.failed(turn, event)
         case AttemptDetached() | PodObserved():
             return pods.decide(turn, event)
-        case ActionBegan():
-            return reports.action_began(turn, event)
-        case ActionEnded():
-            return reports.action_ended(turn, event)
+        case ActionBegan() | ActionEnded():
+            return reports.action(turn, event)
         case BoardWritten():
             return reports.board_written(turn, event)
         case NextRequested():
@@ -131,6 +134,8 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return env_reports.decide(turn, event)
         case EnvGivenUp():
             return requests.give_env_up(turn, event)
+        case BeginRun() | ParkRun():
+            return quotas.decide(turn, event)
         case BreakRun():
             return requests.break_run(turn, event)
         case _:

@@ -6,7 +6,7 @@ import msgspec
 
 from windlass.model.envs import EnvSession
 from windlass.model.graph import Graph
-from windlass.model.rows import Attempt, Row
+from windlass.model.rows import Attempt, Row, Run
 
 
 class Decision(msgspec.Struct):
@@ -18,12 +18,14 @@ class Decision(msgspec.Struct):
     answer: Any = None
     graph: Graph | None = None
     """The run's graph from now on, where the event has patched it."""
-    settled: list[Attempt | EnvSession] = []
-    """Attempts that have ended, and sessions that are gone, which held limits."""
+    settled: list[Attempt | EnvSession | Run] = []
+    """Attempts and runs that have ended, and sessions that are gone, which held limits."""
     pushed_back: list[tuple[Attempt, int]] = []
     """Attempts whose service wants to be left alone, and for how many milliseconds."""
     raised: list[tuple[str, int]] = []
     """Budgets nobody is asked about any more, and by how much each was raised."""
+    taken: list[Run] = []
+    """Runs that go on again, and take their place whether or not there is one."""
 
 
 NOTHING = Decision()

@@ -4,14 +4,27 @@ from typing import Any
 
 from windlass.kernel.placement import let_go, packages_of
 from windlass.kernel.turn import Turn
-from windlass.model.rows import Binding
-from windlass.model.states import RunState
+from windlass.model.quotas import QueuedRun
+from windlass.model.rows import Binding, Run
+from windlass.model.states import RUN_ENDED, RunState
 
 
 def end_run(turn: Turn, state: RunState, **columns: Any) -> None:
     """End the run; workers that keep something for it hear that it is over."""
+    run = turn.run
+    if run.quota:
+        give_place_back(turn, run)
     turn.set_run(state=state, finished_at=turn.now, node="", **columns)
     keys = [(turn.run.id, package) for package in packages_of(turn)]
     bound = turn.rows(Binding, keys).values()
     for worker_id in sorted({binding.worker_id for binding in bound if binding is not None}):
         let_go(turn, worker_id)
+
+
+def give_place_back(turn: Turn, run: Run) -> None:
+    """What a run holds by its quota is free; one that has not begun holds nothing, and waits no
+    longer."""
+    if run.started_at is None:
+        turn.remove(QueuedRun, run.id)
+    elif run.state not in RUN_ENDED:
+        turn.settled.append(run)

@@ -20,6 +20,19 @@ class StartRun(msgspec.Struct, frozen=True):
     run: Run
 
 
+class BeginRun(msgspec.Struct, frozen=True):
+    """There is a place for a run that was queued for one."""
+
+    run_id: str
+
+
+class ParkRun(msgspec.Struct, frozen=True):
+    """A queued run waits for another of its limits than it did."""
+
+    run_id: str
+    limit: str
+
+
 class ForkRun(msgspec.Struct, frozen=True):
     """Make another run of what one has done, and do it again from a task on."""
 
@@ -337,6 +350,8 @@ RunEvent = (
     Claim
     | ParkTask
     | WakeTask
+    | BeginRun
+    | ParkRun
     | EnvReserved
     | EnvAllocated
     | EnvRefused

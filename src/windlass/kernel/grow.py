@@ -20,6 +20,7 @@ from windlass.kernel.turn import Turn
 from windlass.model.errors import Conflict, DefinitionError
 from windlass.model.graph import SCOPES, Graph
 from windlass.model.patches import GraphPatch, Patch
+from windlass.model.quotas import is_queued
 from windlass.model.rows import Task
 from windlass.model.states import RUN_ENDED, TASK_ENDED, RunState, TaskState
 
@@ -116,5 +117,6 @@ def end_what_is_over(turn: Turn, tasks: Sequence[Task]) -> None:
         if running and not task.open and not any(v.scope == task.id for v in turn.visits):
             end_scope(turn, task)
     run = turn.run
-    if not run.open and not turn.visits and run.state not in RUN_ENDED:
+    over = run.state in RUN_ENDED or is_queued(run)
+    if not run.open and not turn.visits and not over:
         end_run(turn, RunState.SUCCEEDED)

@@ -14,6 +14,7 @@ from windlass.kernel.values import Reader
 from windlass.model.envs import env_key, is_env_key
 from windlass.model.graph import LimitSpec, Node, Ref
 from windlass.model.limits import FORBIDDEN, KEY_CHARS_MAX, Limit, read_limits, write_limits
+from windlass.model.quotas import is_reserved, project_mark, wants_of
 from windlass.model.rows import Json, Task
 from windlass.model.states import CheckpointState, TaskState
 
@@ -27,6 +28,10 @@ def limits_of(turn: Turn, task: Task, node: Node) -> Json:
     also = list(budgets_of(turn, task, node)) if turn.budget or node.budget else []
     if node.env:
         also.append(Limit(env_key(node.env)))
+    if turn.project:
+        also.append(project_mark(turn.project))
+    if node.target is not None and node.target.pod is not None:
+        also += wants_of(node.target.pod)
     known = constant(node.limits)
     if known is not None:
         return write_limits([*read_limits(known), *also]) if also else known
@@ -40,7 +45,9 @@ def limits_of(turn: Turn, task: Task, node: Node) -> Json:
 
 def is_limited(turn: Turn, node: Node) -> bool:
     """Whether tasks of a node are under any limits."""
-    return bool(node.limits or node.budget or turn.budget or node.env)
+    if node.limits or node.budget or turn.budget or node.env:
+        return True
+    return bool(turn.project or (node.target is not None and node.target.pod is not None))
 
 
 @lru_cache(maxsize=4096)
@@ -66,6 +73,8 @@ def key_of(reader: Reader, spec: LimitSpec) -> str:
     if is_env_key(key):
         text = "keys that begin so are of environments; name one with the node's env"
         raise NoLimitKey(f'limit "{spec.text}": {text}')
+    if is_reserved(key):
+        raise NoLimitKey(f'limit "{spec.text}": keys that begin so are of quotas')
     return key
 
 

@@ -32,6 +32,7 @@ from windlass.model.pods import (
     read_ref,
     write_ref,
 )
+from windlass.model.quotas import with_memory
 from windlass.model.rows import Attempt, Failure, Task, read_failure
 from windlass.model.states import ATTEMPT_LIVE, AttemptState
 
@@ -142,7 +143,8 @@ def _out_of_memory(turn: Turn, task: Task, attempt: Attempt, failure: Failure) -
         fail(turn, task, failure)
         return
     failures = task.failures + 1
-    columns = {"failures": failures, "error": failure.json()}
+    more = with_memory(task.limits, spec.oom_memory_factor)
+    columns = {"failures": failures, "error": failure.json(), "limits": more}
     requeue(turn, task, pause_ms(retry, failures, attempt.id), columns)
 
 

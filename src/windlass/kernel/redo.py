@@ -209,6 +209,8 @@ def reopen_around(turn: Turn, task: Task) -> None:
         scope = scope_of(scope)
     run = turn.run
     if run.state in RUN_ENDED:
+        if run.quota:
+            turn.taken.append(run)
         turn.set_run(
             state=RunState.RUNNING,
             generation=run.generation + 1,

@@ -198,6 +198,12 @@ def task_timer(turn: Turn, task: Task, kind: str) -> None:
             raise AssertionError(f"timer {kind} on a {task.kind} task")
 
 
+def action(turn: Turn, event: ActionBegan | ActionEnded) -> Decision:
+    return (
+        action_began(turn, event) if isinstance(event, ActionBegan) else action_ended(turn, event)
+    )
+
+
 def action_began(turn: Turn, event: ActionBegan) -> Decision:
     task, attempt = live(turn, event.attempt_id)
     action = ledger.begin(turn, task, attempt, event.call)

@@ -10,6 +10,7 @@ from windlass.kernel import (
     grow,
     ledger,
     placement,
+    quotas,
     redo,
     reopen,
     steering,
@@ -118,6 +119,7 @@ def priority(turn: Turn, event: PriorityChanged) -> Decision:
     if run.priority == event.priority:
         return Decision()
     turn.set_run(priority=event.priority)
+    quotas.move_up(turn)
     for task in turn.open_tasks(run.id):
         # A task may have a priority of its own, beside its run's.
         more = event.priority - run.priority

@@ -21,6 +21,7 @@ from windlass.model.errors import TooMuchWork
 from windlass.model.graph import Graph, Kind, Node
 from windlass.model.ids import scope_of
 from windlass.model.notes import with_usage
+from windlass.model.quotas import is_queued
 from windlass.model.rows import (
     Attempt,
     BranchResult,
@@ -97,7 +98,8 @@ class Turn:
         self._changed: dict[type[Row], dict[Any, Row]] = {}
         self._removed: dict[type[Row], set[Any]] = {}
         self._changes: list[dict[str, Any]] = []
-        self.settled: list[Attempt | EnvSession] = []
+        self.settled: list[Attempt | EnvSession | Run] = []
+        self.taken: list[Run] = []
         self.pushed_back: list[tuple[Attempt, int]] = []
         self.raised: list[tuple[str, int]] = []
         self.left: Json = ""
@@ -105,6 +107,7 @@ class Turn:
         self.usage: tuple[str, dict[str, int]] | None = None
         """What an attempt that is about to end says it has used."""
         self.budget: Json = run.budget or graph.budget
+        self.project = run.project
 
     def spend(self, steps: int) -> None:
         """Count what this decision costs; past its bound the run, not the engine, gives up."""
@@ -405,6 +408,8 @@ class Turn:
         run = self.run
         if run.state in RUN_ENDED or run.state is RunState.CANCELLING:
             return
+        if is_queued(run):
+            return
         state = RunState.RUNNING if run.active > 0 else RunState.WAITING
         if state is not run.state:
             self.set_run(state=state, started_at=run.started_at or self.now)
@@ -424,9 +429,17 @@ class Turn:
         self._run["seq"] = self.seq
         self._run["updated_at"] = self.now
         self.change(self.run)
-        rows = (self._made, self._changed, self._removed)
-        limits = (self.settled, self.pushed_back, self.raised)
-        return Decision(*rows, answer, None, *limits)
+        return Decision(
+            self._made,
+            self._changed,
+            self._removed,
+            answer,
+            None,
+            self.settled,
+            self.pushed_back,
+            self.raised,
+            self.taken,
+        )
 
 
 def container_of(turn: Turn, task: Task) -> Task | None:

@@ -11,6 +11,8 @@ import msgspec
 
 from windlass.model.rows import Json, Row
 
+QUOTAS = "quota:"
+"""How keys begin that are of quotas."""
 KEY_CHARS_MAX = 200
 """Keys are part of index entries, and of names that people read."""
 _AMOUNT = "\t"
@@ -113,6 +115,8 @@ class LimitRule(Row, frozen=True, kw_only=True):
     reset_ms: int = 0
 
     def covers(self, key: str) -> bool:
+        if key.startswith(QUOTAS) and not self.pattern.startswith(QUOTAS):
+            return False  # what is counted in other things is meant only where it is named
         if self.pattern.endswith("*"):
             return key.startswith(self.pattern[:-1])
         return key == self.pattern

@@ -5,6 +5,7 @@ could run out, and what becomes of it is told by whoever sees its pod. Its `exte
 pod's namespace and name, with its uid behind them once somebody has seen it.
 """
 
+import re
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -183,3 +184,15 @@ class PodSpec(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 NO_POD = PodSpec(image="")
+
+_AMOUNT = re.compile(r"([0-9.]+)([A-Za-z]*)")
+_UNITS = {"": 1, "m": 0.001, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15} | {
+    f"{unit}i": 1024**power for power, unit in enumerate("KMGTP", 1)
+}
+
+
+def amount_of(quantity: str) -> float:
+    """An amount as Kubernetes writes it (`500m`, `2Gi`), in processors or bytes; 0 for none."""
+    found = _AMOUNT.fullmatch(quantity)
+    assert found is not None or not quantity, "the definition was checked"
+    return float(found[1]) * _UNITS[found[2]] if found is not None else 0.0

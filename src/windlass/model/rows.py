@@ -79,6 +79,8 @@ class Run(Row, frozen=True, kw_only=True):
             "tenant",
             "dialect",
             "budget",
+            "project",
+            "quota",
         }
     )
     HEAVY: ClassVar[Mapping[str, str]] = {"params": "'{}'"}
@@ -118,6 +120,10 @@ class Run(Row, frozen=True, kw_only=True):
     """Open questions that hold back all of it."""
     budget: Json = ""
     """What it may use up, as it was started: `Budget`; empty for what its definition says."""
+    project: str = ""
+    """Which part of its tenant's work it belongs to."""
+    quota: Json = ""
+    """The limits it holds a place of from when it begins until it ends; empty for none."""
 
 
 class Task(Row, frozen=True, kw_only=True):

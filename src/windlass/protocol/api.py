@@ -124,6 +124,8 @@ class StartBody(Wire, frozen=True, kw_only=True):
     budget: dict[str, Any] | None = None
     """What it may use up: `tokens`, `money`, `attempts`, `seconds`; `estimate` of the same is what
     one attempt is expected to use."""
+    project: str = ""
+    """Which part of the tenant's work it belongs to, for quotas and to look for it by."""
 
 
 class StartedView(Wire, frozen=True, kw_only=True):
@@ -161,6 +163,7 @@ class RunView(Wire, frozen=True, kw_only=True):
     priority: int
     budget: dict[str, Any]
     """What it was given to use up; what is left is under `/limits`."""
+    project: str
     request_id: str
     created_at: int
     started_at: int | None

@@ -14,13 +14,13 @@ class LimitView(Wire, frozen=True, kw_only=True):
     """One key that is in use, or was a moment ago."""
 
     key: str
-    max: int | None
-    """Most attempts at once; null where there is no bound."""
+    max: int | float | None
+    """Most attempts at once, or runs, or what a quota is of; null where there is no bound."""
     rate: int
     """Attempts that may begin in `perS` seconds; 0 where there is no bound."""
     per_s: float
     burst: int
-    in_use: int
+    in_use: int | float
     waiting: int
     """Tasks that wait for it."""
     paused_until: int | None
@@ -47,8 +47,8 @@ class LimitRuleBody(Wire, frozen=True, kw_only=True):
 
     pattern: Pattern
     """A key, or its beginning and `*`; `service:NAME` and `tenant` are for all tasks of those."""
-    max: Count | None = None
-    """0 hands out nothing."""
+    max: Annotated[float, Meta(ge=0, le=1_000_000_000)] | None = None
+    """0 hands out nothing. A whole number, but for quotas of processors."""
     rate: Count | None = None
     """0 lifts what a definition says."""
     per_s: Annotated[float, Meta(ge=0.001, le=86_400)] = 1.0
@@ -65,7 +65,7 @@ class LimitRuleBody(Wire, frozen=True, kw_only=True):
 
 class LimitRuleView(Wire, frozen=True, kw_only=True):
     pattern: str
-    max: int | None
+    max: int | float | None
     rate: int | None
     per_s: float
     burst: int

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from windlass.engine.engine import Engine
 from windlass.model.budgets import SCALES, budget_key, shown, unit_of
 from windlass.model.dead_letters import KINDS
-from windlass.model.limits import LimitUse
+from windlass.model.limits import QUOTAS, LimitUse
+from windlass.model.quotas import MEASURED, project_of, what_of
 from windlass.ports.store import Cond
 from windlass.protocol.exposition import label
 from windlass.server.routes import Route
@@ -74,6 +75,7 @@ class Metrics:
 
 
 BUDGETS_MAX = 400
+QUOTAS_MAX = 1_000
 KEYS_MAX = 20
 """Keys that are named in metrics: those most waited for. There may be a hundred thousand."""
 
@@ -99,7 +101,27 @@ async def limit_lines(engine: Engine) -> list[str]:
     tripped = [Cond("tripped", "=", 1)]
     for use in await engine.store.page(LimitUse, tripped, limit=KEYS_MAX):
         lines.append(f'windlass_breaker_open{{tenant="{use.tenant}",key="{label(use.key)}"}} 1')
-    return [*lines, *await budget_lines(engine)]
+    return [*lines, *await budget_lines(engine), *await quota_lines(engine)]
+
+
+async def quota_lines(engine: Engine) -> list[str]:
+    """What is in use of quotas, of tenants and of their projects."""
+    lines = [
+        "# HELP windlass_quota Quotas: what may be in use at once, and what is.",
+        "# TYPE windlass_quota gauge",
+    ]
+    prefix = [Cond("key", ">=", QUOTAS), Cond("key", "<", QUOTAS + "\x7f")]
+    for use in await engine.store.page(LimitUse, prefix, limit=QUOTAS_MAX):
+        what = what_of(use.key)
+        at = f'tenant="{use.tenant}",project="{project_of(use.key)}",what="{what}"'
+        amounts = {"in_use": use.in_use, "waiting": use.parked}
+        if use.max is not None:
+            amounts["max"] = use.max
+        scale = MEASURED.get(what, 1)
+        for name, amount in amounts.items():
+            value = amount if name == "waiting" else amount / scale
+            lines.append(f'windlass_quota{{{at},of="{name}"}} {value:g}')
+    return lines
 
 
 async def budget_lines(engine: Engine) -> list[str]:

@@ -3559,6 +3559,7 @@ export interface components {
             output: unknown | null;
             params: unknown;
             priority: number;
+            project: string;
             requestId: string;
             revision: number;
             seq: number;
@@ -3625,6 +3626,8 @@ export interface components {
             plannerProfile: string | null;
             /** @default 0 */
             priority: number;
+            /** @default  */
+            project: string;
             /** @default  */
             requestId: string;
             /** @default {} */

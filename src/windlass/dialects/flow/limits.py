@@ -8,6 +8,7 @@ from windlass.dialects.plain import under
 from windlass.model.envs import is_env_key
 from windlass.model.graph import LimitSpec, Ref, Root
 from windlass.model.limits import KEY_CHARS_MAX, usual_burst
+from windlass.model.quotas import is_reserved
 
 LIMIT_FIELDS = frozenset({"key", "max", "rate", "per_s", "burst"})
 LIMITS_MAX = 8
@@ -38,6 +39,9 @@ def _limit(fields: Fields) -> LimitSpec:
     if is_env_key(text):
         hint = 'name the resource with "env", or begin the key with another word'
         fields.problems.add(fields.at("key"), "keys that begin so are of environments", hint)
+    if is_reserved(text):
+        hint = "begin the key with another word; quotas are set with `windlass limit set`"
+        fields.problems.add(fields.at("key"), "keys that begin so are of quotas", hint)
     if not fields.has("max") and not fields.has("rate"):
         hint = "give max (at once), rate (a second), or both"
         fields.problems.add(fields.where, "the limit allows everything", hint)

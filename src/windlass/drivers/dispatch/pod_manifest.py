@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-from windlass.model.pods import PodSpec
+from windlass.model.pods import PodSpec, amount_of
 from windlass.ports.pods import PodTask
 from windlass.protocol import pod_facts
 
@@ -19,10 +19,6 @@ INPUT_BYTES_MAX = 96 * 1024
 _NAME_MAX = 63
 _OTHER = re.compile(r"[^a-z0-9]+")
 _NOT_LABEL = re.compile(r"[^A-Za-z0-9_.-]+")
-_AMOUNT = re.compile(r"([0-9.]+)([A-Za-z]*)")
-_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15} | {
-    f"{unit}i": 1024**power for power, unit in enumerate("KMGTP", 1)
-}
 
 
 def pod_name(task: PodTask) -> str:
@@ -124,6 +120,4 @@ def grown(memory: str, factor: float, times: int) -> str:
     """An amount of memory, so many times more of it; in bytes once it has grown."""
     if not memory or factor <= 1 or not times:
         return memory
-    found = _AMOUNT.fullmatch(memory)
-    assert found is not None, "the definition was checked"
-    return str(int(float(found[1]) * _UNITS[found[2]] * factor**times))
+    return str(int(amount_of(memory) * factor**times))

@@ -13,10 +13,12 @@ from msgspec.structs import replace
 from windlass.engine.limits.breaker import Breaker
 from windlass.engine.limits.spend import Spend
 from windlass.model.limits import Limit, LimitUse
+from windlass.model.quotas import is_measured
 from windlass.model.rows import Attempt
 
 NO_BOUND = 1_000_000_000
 _SLICES = 100
+_TRIED_AT_ONCE = 16
 _LATE_MS_MAX = 500
 """What was not handed out for longer is not made up for: nobody was there to take it."""
 
@@ -28,6 +30,9 @@ class Bucket:
         self.stored = use
         self.now = now
         self.max = use.max
+        self.measured = is_measured(use.key)
+        self.is_short = False
+        """Somebody has found less than he wants."""
         self.spend = Spend(use)
         self.breaker = Breaker(use)
         self._limit: Limit | None = None
@@ -84,10 +89,38 @@ class Bucket:
             return 0
         return min(self.places, self.tokens, self.spend.room)
 
+    def has_room(self, limit: Limit) -> bool:
+        """Whether one attempt more may be handed out. Of amounts, who finds too little left keeps
+        those behind from taking it: the line is kept, and who wants much comes to it."""
+        if not self.measured:
+            return self.room > 0
+        if self.max is not None and limit.estimate > self.max:
+            return False  # no end of another helps: nobody need wait behind it
+        if self.room < limit.estimate:
+            self.is_short = True
+        return not self.is_short
+
+    @property
+    def wakes(self) -> int:
+        """How many of those who wait are worth a try."""
+        return min(self.room, _TRIED_AT_ONCE) if self.measured else self.room
+
+    def take_for(self, limit: Limit) -> int | None:
+        """Take what an attempt wants of it; the amount, where it is one."""
+        if self.measured:
+            amount: int | None = limit.estimate
+        else:
+            amount = self.spend.amount(limit) if self.spend.unit else None
+        self.take(amount or 0)
+        return amount
+
     def take(self, amount: int = 0) -> None:
-        """One attempt more, which is expected to use so much of a budget."""
-        self.in_use += 1
-        self.spend.reserved += amount
+        """One attempt more, which takes so much of a quota or is to use so much of a budget."""
+        if self.measured:
+            self.in_use += amount
+        else:
+            self.in_use += 1
+            self.spend.reserved += amount
         self.used_at = self.now
         if self._rate:
             self._next_us = self._pace_us() + self._step_us
@@ -96,6 +129,9 @@ class Bucket:
     def give_back(self, amount: int = 0, by: Attempt | None = None) -> None:
         """One attempt less. What it took of a rate stays taken: it did begin; and what it used of a
         budget is spent."""
+        if self.measured:
+            self.in_use = max(0, self.in_use - amount)
+            return
         self.in_use = max(0, self.in_use - 1)
         self.spend.settle(amount, 0 if by is None else self.spend.used_by(by))
         if by is not None and self.breaker.ended(by):
@@ -108,7 +144,7 @@ class Bucket:
 
     def next_at(self) -> int | None:
         """When an attempt may be handed out again; None if only the end of another can help."""
-        if not self.places or self.spend.left <= 0:
+        if not self.places or self.spend.left <= 0 or self.is_short:
             return None
         at = max(self.now, self.paused_until)
         if self._rate:

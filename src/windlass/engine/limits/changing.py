@@ -6,11 +6,13 @@ from windlass.model.errors import BadRequest, NotFound
 from windlass.model.limits import (
     FORBIDDEN,
     KEY_CHARS_MAX,
+    QUOTAS,
     LimitRule,
     LimitUse,
     limit_id,
     service_key,
 )
+from windlass.model.quotas import MEASURED, check_quota
 from windlass.model.rows import Row
 from windlass.ports.store import Cond
 
@@ -32,11 +34,21 @@ async def set_rule(engine: Engine, rule: LimitRule, *along: Row) -> None:
     if rule.budget is not None and not unit_of(rule.pattern):
         units = ", ".join(f"budget:{unit}" for unit in SCALES)
         raise BadRequest(f'"{rule.pattern}" is no budget; there are {units}, or those of a run')
+    if rule.pattern.startswith(QUOTAS):
+        _check_quota(rule)
     known = await engine.store.count(LimitRule, [Cond("pattern", "!=", rule.pattern)])
     if known >= _RULES_MAX:
         raise BadRequest(f"there are {known} rules already; remove some, or use patterns")
     await engine.write(rule, *along)
     await _applied(engine, rule)
+
+
+def _check_quota(rule: LimitRule) -> None:
+    what = check_quota(rule.pattern)
+    if rule.max is None:
+        raise BadRequest(f'quota "{rule.pattern}" says how much there may be at once; give max')
+    if rule.rate and what in MEASURED:
+        raise BadRequest(f'quota "{rule.pattern}" is of amounts, which have no rate')
 
 
 async def remove_rule(engine: Engine, pattern: str, *along: Row) -> None:

@@ -24,6 +24,7 @@ from windlass.kernel.events import BudgetQuestion
 from windlass.model.budgets import shown_all, unit_of
 from windlass.model.envs import EnvResource, EnvSession
 from windlass.model.limits import (
+    Limit,
     LimitUse,
     key_of,
     limit_id,
@@ -32,8 +33,9 @@ from windlass.model.limits import (
     write_held,
 )
 from windlass.model.queues import service_of, tenant_of
-from windlass.model.rows import Attempt, Json, Task
-from windlass.ports.store import Session
+from windlass.model.quotas import RUNS, QueuedRun, what_of
+from windlass.model.rows import Attempt, Json, Run, Task
+from windlass.ports.store import Cond, Session, Store
 
 LOOK_MS = 5_000
 """A woken task may have nobody to execute it; after so long the next one is woken as well."""
@@ -43,16 +45,18 @@ WAKES_MAX = 256
 class Ended(msgspec.Struct):
     """What a pass has ended that concerns limits."""
 
-    settled: list[Attempt | EnvSession] = []
-    """Attempts that have ended, and sessions that are gone, which held something."""
+    settled: list[Attempt | EnvSession | Run] = []
+    """Attempts and runs that have ended, and sessions that are gone, which held something."""
     pushed_back: list[tuple[Attempt, int]] = []
     """Attempts whose service wants to be left alone, and for how long."""
     raised: list[tuple[str, int]] = []
     """Budgets that somebody was asked to raise, and by how much that was done; by 0 if whoever
     asked is gone, or was told no."""
+    taken: list[Run] = []
+    """Runs that go on again, and take their place whether or not there is one."""
 
     def __bool__(self) -> bool:
-        return bool(self.settled or self.pushed_back or self.raised)
+        return bool(self.settled or self.pushed_back or self.raised or self.taken)
 
 
 class Gate:
@@ -68,21 +72,20 @@ class Gate:
         self._moved: set[str] = set()
         """Keys of which something was handed out."""
 
-    async def hold(
-        self, session: Session, ended: Ended, tasks: Iterable[Task], due: Iterable[str]
-    ) -> None:
+    async def hold(self, session: Session, ended: Ended, keys: Iterable[str]) -> None:
         """Take every key that matters to this pass, and count what has ended."""
-        settled = [(holder, read_held(holder.limits)) for holder in ended.settled]
+        settled = [(holder, held_by(holder)) for holder in ended.settled]
+        taken = [key for run in ended.taken for key in held_by(run)]
         pauses = pauses_of(ended.pushed_back, self._now)
-        keys = {*due, *pauses, *(key for key, _ in ended.raised)}
+        wanted = {*keys, *taken, *pauses, *(key for key, _ in ended.raised)}
         for _, held in settled:
-            keys.update(held)
-        for task in tasks:
-            keys.update(self._rules.limits_of(task))
-        if not keys:
-            return
-        for use in await session.hold([blank(key) for key in sorted(keys)]):
-            self._buckets[use.id] = Bucket(use, self._now)
+            wanted.update(held)
+        missing = sorted(wanted - self._buckets.keys())
+        if missing:
+            for use in await session.hold([blank(key) for key in missing]):
+                self._buckets[use.id] = Bucket(use, self._now)
+        for key in taken:
+            self._buckets[key].take()
         for holder, held in settled:
             by = holder if isinstance(holder, Attempt) else None
             for key, amount in held.items():
@@ -99,10 +102,10 @@ class Gate:
         wants: dict[str, int] = {}
         left = WAKES_MAX
         for key, bucket in self._buckets.items():
-            if bucket.parked and left > 0:
+            if bucket.parked and left > 0 and not is_of_runs(key):
                 # Who waits where nothing is left has nobody asked yet: one is tried, and asks.
                 unasked = bucket.spend.is_spent and not bucket.spend.asked
-                free = bucket.room or int(probes.get(key, False) or unasked)
+                free = bucket.wakes or int(probes.get(key, False) or unasked)
                 if free:
                     wants[key] = min(free, bucket.parked, left)
                     left -= wants[key]
@@ -116,6 +119,19 @@ class Gate:
             bucket.parked = bucket.parked - want if counts[key] == want else 0
         return found
 
+    async def runs_to_wake(self, store: Store, probes: Mapping[str, bool]) -> list[QueuedRun]:
+        """Runs that wait to begin, as many of each quota as there is room for, in their turn."""
+        found: list[QueuedRun] = []
+        for key, bucket in self._buckets.items():
+            want = bucket.room or int(probes.get(key, False)) if is_of_runs(key) else 0
+            want = min(want, bucket.parked, WAKES_MAX)
+            if want:
+                line = [Cond("parked", "=", key)]
+                rows = await store.page(QueuedRun, line, order="turn", limit=want)
+                bucket.parked = bucket.parked - want if len(rows) == want else 0
+                found += rows
+        return found
+
     # Handing out
 
     def blocked(self, task: Task) -> str | None:
@@ -124,24 +140,40 @@ class Gate:
         asks = self._rules.limits_of(task)
         if not asks:
             return None
-        buckets = [self._buckets.get(key) for key in asks]
-        if None in buckets:
+        held = self._held(asks)
+        if held is None:
             return ""
-        held = cast("list[Bucket]", buckets)
-        parks = can_park(task)
         for bucket, limit in zip(held, asks.values(), strict=True):
             bucket.allow(limit)
-            if parks and not bucket.room:
-                return bucket.stored.id
+        if can_park(task):
+            for bucket, limit in zip(held, asks.values(), strict=True):
+                if not bucket.has_room(limit):
+                    return bucket.stored.id
         if any(bucket.spend.unit for bucket in held):
             self._left[task.id] = left_of(held)
-        taken: dict[str, int | None] = {}
-        for bucket, (key, limit) in zip(held, asks.items(), strict=True):
-            amount = taken[key] = bucket.spend.amount(limit) if bucket.spend.unit else None
-            bucket.take(amount or 0)
-        self._moved.update(asks)
-        self._reserved[task.id] = taken
+        self._take(task.id, asks)
         return None
+
+    def blocked_run(self, queued: QueuedRun) -> str | None:
+        """Reserve a run's places; else the limit that has no room."""
+        asks = self._rules.of_run(queued)
+        held = self._held(asks)
+        assert held is not None, f"the limits of run {queued.id} are not held"
+        for bucket, limit in zip(held, asks.values(), strict=True):
+            bucket.allow(limit)
+            if not bucket.has_room(limit):
+                return bucket.stored.id
+        self._take(queued.id, asks)
+        return None
+
+    def _held(self, asks: Mapping[str, Limit]) -> "list[Bucket] | None":
+        held = [self._buckets.get(key) for key in asks]
+        return None if None in held else cast("list[Bucket]", held)
+
+    def _take(self, holder: str, asks: Mapping[str, Limit]) -> None:
+        taken = {key: self._buckets[key].take_for(limit) for key, limit in asks.items()}
+        self._moved.update(asks)
+        self._reserved[holder] = taken
 
     def wanted(self, task: Task) -> EnvResource | None:
         """What a task that was let through gets a place of, instead of being handed out."""
@@ -156,9 +188,9 @@ class Gate:
         left = self._left.get(task.id)
         return msgspec.json.encode(left).decode() if left else ""
 
-    def not_claimed(self, task: Task) -> None:
-        """Nobody got the task after all: nothing is taken."""
-        for key, amount in self._reserved.pop(task.id, {}).items():
+    def not_taken(self, holder: str) -> None:
+        """Nobody got the task after all, or the run did not begin: nothing is taken."""
+        for key, amount in self._reserved.pop(holder, {}).items():
             self._buckets[key].give_back(amount or 0)
 
     def question(self, key: str) -> BudgetQuestion | None:
@@ -169,7 +201,8 @@ class Gate:
         return BudgetQuestion(key_of(key), spend.budget or 0, spend.total, spend.spent)
 
     def gone(self, key: str) -> None:
-        """Who was woken had ended meanwhile: somebody else's turn is now."""
+        """Who was woken had ended meanwhile, or waits for something else as well: somebody else's
+        turn is now."""
         self._moved.add(key)
 
     def asked(self, key: str, somebody: bool) -> None:
@@ -199,11 +232,16 @@ class Gate:
         if bucket.spend.is_spent and not bucket.spend.asked:
             # Who was woken to ask was gone, or nobody would take it: the next one asks.
             return self._now if key in self._moved else self._now + LOOK_MS
-        if not bucket.room:
+        if not bucket.room or bucket.is_short:
             return bucket.next_at()
         # There is room, and who was woken did not take it: for want of a worker, unless somebody
         # else has just shown that there are some.
         return self._now if key in self._moved else self._now + LOOK_MS
+
+
+def held_by(holder: Attempt | EnvSession | Run) -> dict[str, int]:
+    """What somebody holds, by key."""
+    return read_held(holder.quota if isinstance(holder, Run) else holder.limits)
 
 
 def blank(key: str) -> LimitUse:
@@ -222,6 +260,11 @@ def pauses_of(pushed_back: Sequence[tuple[Attempt, int]], now: int) -> dict[str,
         for key in keys:
             pauses[key] = max(pauses.get(key, 0), now + ms)
     return pauses
+
+
+def is_of_runs(limit: str) -> bool:
+    """Whether runs wait for it, and not tasks."""
+    return what_of(key_of(limit)) == RUNS
 
 
 def is_budget(limit: str) -> bool:

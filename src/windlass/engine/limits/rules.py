@@ -19,11 +19,25 @@ from windlass.model.limits import (
     Limit,
     LimitRule,
     LimitUse,
+    key_of,
     limit_id,
+    read_held,
     read_limits,
     service_key,
 )
 from windlass.model.queues import service_of, tenant_of, transport_of
+from windlass.model.quotas import (
+    ENVS,
+    RUNS,
+    TASKS,
+    QueuedRun,
+    is_mark,
+    levels,
+    marked_project,
+    quota_key,
+    what_of,
+    write_quota,
+)
 from windlass.model.rows import Json, Task
 from windlass.model.states import TaskState
 
@@ -53,14 +67,18 @@ class Rules:
         """By the limit that says how many places of it there may be."""
         self._known: dict[tuple[str, Json, bool, bool], dict[str, Limit]] = {}
         """What was found for tasks alike, until something changes."""
+        self._on_quotas = False
+        self.known = False
+        """Whether they were ever read: before that nothing may be handed out."""
 
     def replace(self, rules: Iterable[LimitRule], resources: Iterable[EnvResource] = ()) -> None:
         """These are all the rules there are, and all resources of environments."""
+        self.known = True
         self._known.clear()
         self.envs = {limit_id(row.tenant, env_key(row.name)): row for row in resources}
         patterns: defaultdict[str, list[LimitRule]] = defaultdict(list)
         self._exact = {}
-        self._on_services = self._on_tenants = self._on_retries = False
+        self._on_services = self._on_tenants = self._on_retries = self._on_quotas = False
         self._budgets = {}
         for rule in rules:
             if rule.budget is not None and rule.pattern in _OF_TENANTS:
@@ -70,7 +88,8 @@ class Rules:
             else:
                 self._exact[rule.id] = rule
             self._on_services |= overlap(rule.pattern, service_key(""))
-            self._on_tenants |= rule.covers(TENANT_KEY)
+            self._on_tenants |= rule.covers(TENANT_KEY) or rule.covers(quota_key(TASKS))
+            self._on_quotas |= overlap(rule.pattern, quota_key(""))
             self._on_retries |= rule.pattern == RETRY_KEY
         for some in patterns.values():
             some.sort(key=lambda rule: len(rule.pattern), reverse=True)
@@ -144,8 +163,16 @@ class Rules:
             found = {limit_id(tenant, place.key): self._capacity(tenant, place)}
             if self.rule(tenant, ENVS_KEY) is not None:
                 found[limit_id(tenant, ENVS_KEY)] = self.allowed(tenant, Limit(ENVS_KEY))
+            if self._on_quotas:
+                quota = Limit(quota_key(ENVS))
+                found |= self._quotas(tenant, marked_project(asked), [quota])
             return found
-        own = [self.allowed(tenant, limit) for limit in asked if limit is not place]
+        project = marked_project(asked)
+        own = [
+            self.allowed(tenant, limit)
+            for limit in asked
+            if limit is not place and not what_of(limit.key) and not is_mark(limit.key)
+        ]
         found = {limit_id(tenant, limit.key): limit for limit in own}
         if self._on_services or self._paused:
             key = service_key(service_of(queue))
@@ -162,7 +189,32 @@ class Rules:
         if self._on_tenants and self.rule(tenant, TENANT_KEY) is not None:
             key = limit_id(tenant, TENANT_KEY)
             found.setdefault(key, self.allowed(tenant, Limit(TENANT_KEY)))
+        if self._on_quotas:
+            measured = [limit for limit in asked if what_of(limit.key)]
+            found |= self._quotas(tenant, project, [Limit(quota_key(TASKS)), *measured])
         return found
+
+    def _quotas(self, tenant: str, project: str, wants: Iterable[Limit]) -> dict[str, Limit]:
+        """What of these is bounded, at each level."""
+        found: dict[str, Limit] = {}
+        for limit in wants:
+            for key in levels(what_of(limit.key), project):
+                if self.rule(tenant, key) is not None:
+                    at = msgspec.structs.replace(limit, key=key)
+                    found[limit_id(tenant, key)] = self.allowed(tenant, at)
+        return found
+
+    def quota_of_run(self, tenant: str, project: str) -> Json:
+        """What a run that is started now holds while it goes on; empty where nobody bounds that."""
+        if not self._on_quotas:
+            return ""
+        keys = levels(RUNS, project)
+        return write_quota(tenant, [key for key in keys if self.rule(tenant, key) is not None])
+
+    def of_run(self, queued: QueuedRun) -> dict[str, Limit]:
+        """What a run takes when it begins, as it is bounded now."""
+        held = read_held(queued.limits)
+        return {id_: self.allowed(queued.tenant, Limit(key_of(id_))) for id_ in held}
 
     def _capacity(self, tenant: str, place: Limit) -> Limit:
         """How many places of a resource there may be: none where nobody made it, or it is not to

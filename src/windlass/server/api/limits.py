@@ -7,7 +7,9 @@ from windlass.engine.limits.breaker import state_of
 from windlass.engine.limits.changing import check_pattern, remove_rule, set_rule
 from windlass.engine.limits.rules import Rules
 from windlass.model.budgets import SCALES, shown, unit_of
+from windlass.model.errors import BadRequest
 from windlass.model.limits import LimitRule, LimitUse, limit_id, usual_burst
+from windlass.model.quotas import MEASURED, what_of
 from windlass.ports.store import Cond
 from windlass.protocol.api import OkView, Page
 from windlass.protocol.limits_api import LimitRuleBody, LimitRuleView, LimitView
@@ -42,11 +44,11 @@ def limit_view(use: LimitUse, rules: Rules, now: int) -> LimitView:
     unit = unit_of(use.key)
     return LimitView(
         key=use.key,
-        max=use.max,
+        max=kept_as(use.key, use.max),
         rate=use.rate,
         per_s=use.per_ms / 1000,
         burst=use.burst,
-        in_use=use.in_use,
+        in_use=kept_as(use.key, use.in_use) or 0,
         waiting=use.parked,
         paused_until=use.paused_until if use.paused_until > now else None,
         next_at=use.wake_at,
@@ -69,7 +71,7 @@ async def list_rules(request: Request) -> Response:
 def rule_view(rule: LimitRule) -> LimitRuleView:
     return LimitRuleView(
         pattern=rule.pattern,
-        max=rule.max,
+        max=kept_as(rule.pattern, rule.max),
         rate=rule.rate,
         per_s=rule.per_ms / 1000,
         burst=rule.burst,
@@ -89,7 +91,7 @@ async def put_rule(request: Request) -> Response:
         id=limit_id(engine.home, body.pattern),
         tenant=engine.home,
         pattern=body.pattern,
-        max=body.max,
+        max=most_of(body),
         rate=body.rate,
         per_ms=round(body.per_s * 1000),
         burst=body.burst or usual_burst(body.rate or 0),
@@ -104,6 +106,27 @@ async def put_rule(request: Request) -> Response:
     noted = line(request, "limit.set", "limit", body.pattern, **said)
     await set_rule(engine, rule, noted)
     return reply(rule_view(rule))
+
+
+def scale_of(pattern: str) -> int:
+    """How many of what is kept one of what people say is."""
+    return MEASURED.get(what_of(pattern.removesuffix("*")), 1)
+
+
+def most_of(body: LimitRuleBody) -> int | None:
+    """What may be in use at once, as it is kept."""
+    if body.max is None:
+        return None
+    scale = scale_of(body.pattern)
+    if scale == 1 and body.max != int(body.max):
+        raise BadRequest(f'max of "{body.pattern}" is a whole number; it is {body.max:g}')
+    return round(body.max * scale)
+
+
+def kept_as(pattern: str, amount: int | None) -> int | float | None:
+    """What is kept, as people say it: processors rather than thousandths."""
+    scale = scale_of(pattern)
+    return amount if amount is None or scale == 1 else amount / scale
 
 
 def amount_of(body: LimitRuleBody) -> int | None:

@@ -74,13 +74,17 @@ async def upload(request: Request) -> Response:
     finally:
         received.path.unlink(missing_ok=True)
     owner = who(request).name
-    row = await resources.add(
-        engine,
-        file,
-        owner=owner,
-        resource_id=resource_id,
-        noted=partial(file_line, request, "resource.upload"),
-    )
+    try:
+        row = await resources.add(
+            engine,
+            file,
+            owner=owner,
+            resource_id=resource_id,
+            noted=partial(file_line, request, "resource.upload"),
+        )
+    except Conflict:
+        await blobs_of(request).remove(key)
+        raise
     return reply(resource_view(row), 201, {"Location": f"/api/v1/resources/{row.id}"})
 
 

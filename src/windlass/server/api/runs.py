@@ -80,6 +80,7 @@ async def start(request: Request) -> Response:
         tags=msgspec.json.encode(body.tags).decode(),
         priority=body.priority,
         budget=body.budget,
+        project=body.project,
         request=msgspec.json.encode(body, order="sorted").decode(),
     )
     return started_view(started, target)
@@ -104,6 +105,7 @@ async def start_plan(request: Request, body: StartBody) -> Response:
         tags=msgspec.json.encode(body.tags).decode(),
         priority=body.priority,
         budget=body.budget,
+        project=body.project,
     )
     return started_view(started, target)
 
@@ -185,6 +187,7 @@ def run_view(
         tags=msgspec.Raw(run.tags.encode()),
         priority=run.priority,
         budget=written(load_budget(run.budget)),
+        project=run.project,
         request_id=run.request_id,
         created_at=run.created_at,
         started_at=run.started_at,
@@ -270,6 +273,7 @@ async def rerun(request: Request) -> Response:
         priority=run.priority,
         noted=lambda new: line(request, "run.rerun", "run", new.id, of=run.id),
         budget=written(load_budget(run.budget)) or None,
+        project=run.project,
     )
     return started_view(started, target)
 

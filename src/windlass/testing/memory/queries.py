@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
 from windlass.model.envs import EnvSession, EnvState
-from windlass.model.limits import LimitUse
-from windlass.model.rows import Attempt, Binding, Flow, Row, Run, Timer, Version
+from windlass.model.limits import QUOTAS, LimitUse
+from windlass.model.rows import Attempt, Binding, Flow, Resource, Row, Run, Timer, Version
 from windlass.model.states import RunState
 from windlass.model.tenants import ALL
 from windlass.ports.store import Cond
@@ -44,9 +44,24 @@ def due_limits(db: MemoryDatabase, now: int, count_max: int) -> Found:
 
 
 def sum_limits(db: MemoryDatabase, tenant: str) -> Found:
-    uses = [use for use in db.table(LimitUse).values() if tenant in (ALL, use.tenant)]
+    uses = [
+        use
+        for use in db.table(LimitUse).values()
+        if tenant in (ALL, use.tenant) and not use.key.startswith(QUOTAS)
+    ]
     in_use, waiting = sum(use.in_use for use in uses), sum(use.parked for use in uses)
     return [{"keys": len(uses), "in_use": in_use, "waiting": waiting}]
+
+
+def used_bytes(db: MemoryDatabase, tenant: str, now: int) -> Found:
+    files = [row for row in db.table(Resource).values() if row.tenant == tenant]
+    sizes = (
+        row.size_bytes
+        for row in files
+        if row.state == "complete"
+        or (row.state != "aborted" and (row.expires_at is None or row.expires_at > now))
+    )
+    return [{"bytes": sum(sizes)}]
 
 
 def count_runs(db: MemoryDatabase, tenant: str) -> Found:
@@ -219,6 +234,7 @@ QUERIES: dict[str, Callable[..., Found]] = {
         next_due,
         due_limits,
         sum_limits,
+        used_bytes,
         count_runs,
         window_slices,
         window_flows,

@@ -55,3 +55,16 @@ def breaker_of(tenant: str) -> LimitRule:
     key = "service:*"
     id_ = limit_id(tenant, key)
     return LimitRule(id=id_, tenant=tenant, pattern=key, trip_after=2, reset_ms=700)
+
+
+PROJECTS = ("", "ml", "ml")
+"""Which part of its tenant's work a run belongs to, in turn."""
+
+
+def quotas_of(tenant: str) -> list[LimitRule]:
+    """How many runs and attempts a tenant may have at once, and one of its projects."""
+    bounds = {"quota:runs": 2, "quota:runs@ml": 1, "quota:tasks@ml": 2}
+    return [
+        LimitRule(id=limit_id(tenant, key), tenant=tenant, pattern=key, max=most)
+        for key, most in bounds.items()
+    ]

@@ -33,7 +33,13 @@ from windlass.testing.simulator.acting import Acting
 from windlass.testing.simulator.checks.rows import Broken
 from windlass.testing.simulator.envs import add_envs, resources_of
 from windlass.testing.simulator.flows import SIGNALS, make_flow, make_params
-from windlass.testing.simulator.limits import add_budget, add_limits, breaker_of
+from windlass.testing.simulator.limits import (
+    PROJECTS,
+    add_budget,
+    add_limits,
+    breaker_of,
+    quotas_of,
+)
 from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.patching import Patching
 from windlass.testing.simulator.plan import Plan
@@ -122,8 +128,9 @@ class People:
                     lambda server, row=resource: server.engine.write(row),  # type: ignore[misc]
                     lambda key=resource.id: key in self._db.table(EnvResource),  # type: ignore[misc]
                 )
-            if self._plan.has("breakers"):
-                rule = breaker_of(name)
+            rules = [breaker_of(name)] if self._plan.has("breakers") else []
+            rules += quotas_of(name) if self._plan.has("quotas") else []
+            for rule in rules:
                 await self._until_done(
                     lambda server, rule=rule: server.engine.write(rule),  # type: ignore[misc]
                     lambda key=rule.id: key in self._db.table(LimitRule),  # type: ignore[misc]
@@ -161,6 +168,7 @@ class People:
                             text,
                             key=key,
                             priority=number % 2,
+                            project=PROJECTS[number % len(PROJECTS)],
                         )
                     )
                 except Unavailable:

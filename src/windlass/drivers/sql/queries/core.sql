@@ -50,9 +50,10 @@ select {columns}
 select id, wake_at from limits where wake_at <= :now order by wake_at limit :count_max;
 
 -- name: sum_limits
--- A tenant's limits: how many keys there are, what is in use of them, and who waits.
+-- A tenant's limits: how many keys there are, what is in use of them, and who waits. Quotas are of
+-- other things than attempts, and have figures of their own.
 select count(*) as keys, sum(in_use) as in_use, sum(parked) as waiting from limits
- where :tenant = '*' or tenant = :tenant;
+ where (:tenant = '*' or tenant = :tenant) and key not like 'quota:%';
 
 -- name: lock_runs
 -- Take the runs of a session in key order, so that two sessions never wait for each other crosswise.
@@ -179,3 +180,9 @@ select f.id as flow_id, v.id as version_id
    and v.number = (select max(n.number) from versions n
                     where n.flow_id = f.id and n.dialect = 'workflow' and n.status <> 'deleted')
  order by f.id limit :count_max;
+
+-- name: used_bytes
+-- What the files of a tenant take: those that are there, and those that are on their way.
+select coalesce(sum(size_bytes), 0) as bytes from resources
+ where tenant = :tenant and state <> 'aborted'
+   and (state = 'complete' or expires_at is null or expires_at > :now);

@@ -4,6 +4,7 @@ from windlass.kernel.checkpoints import is_held_back
 from windlass.kernel.envs import is_allocating
 from windlass.model.graph import CONTAINERS, Kind
 from windlass.model.questions import read_question
+from windlass.model.quotas import is_queued
 from windlass.model.rows import Attempt, Task, Timer, read_failure
 from windlass.model.states import (
     ATTEMPT_LIVE,
@@ -25,7 +26,8 @@ def check_holds(rows: RunRows, told: Folded) -> None:
         check_ended(rows)
     else:
         moving = open_among(rows.children[run.id]) or f"{run.id}!cancel" in rows.timers
-        expect(bool(moving), f"run {run.id} is {run.state} and nothing will move it")
+        moved = bool(moving) or is_queued(run)
+        expect(moved, f"run {run.id} is {run.state} and nothing will move it")
     for task in rows.tasks.values():
         check_attempts(rows, task)
         if task.state not in TASK_ENDED:

@@ -7,8 +7,9 @@ from typing import cast
 
 from windlass.model.envs import EnvSession, EnvState, is_env_key
 from windlass.model.limits import LimitUse, read_held
-from windlass.model.rows import Attempt, Task
-from windlass.model.states import Role
+from windlass.model.quotas import QueuedRun, is_queued
+from windlass.model.rows import Attempt, Run, Task
+from windlass.model.states import RUN_ENDED, Role
 from windlass.testing.memory import Commit, MemoryDatabase
 from windlass.testing.simulator.checks.rows import expect
 
@@ -28,7 +29,7 @@ class LimitChecks:
                 self._begins(cast(Attempt, new))
                 for key in read_held(cast(Attempt, new).limits):
                     began[key].append(cast(Attempt, new))
-            touched |= table in (Attempt, LimitUse, Task, EnvSession)
+            touched |= table in (Attempt, LimitUse, Task, EnvSession, QueuedRun)
         for key, attempts in began.items():
             self._within_budget(self._db.table(LimitUse)[key], attempts)
         if touched:
@@ -66,12 +67,23 @@ class LimitChecks:
         )
 
     def _in_use(self) -> None:
+        queued: defaultdict[str, list[str]] = defaultdict(list)
+        for row in self._db.table(QueuedRun).values():
+            queued[row.parked].append(row.id)
+            run = self._db.table(Run)[row.id]
+            expect(is_queued(run), f"run {run.id} is {run.state} and waits to begin")
         held = Counter(
             key for attempt in self._db.live_attempts for key in read_held(attempt.limits)
         )
         for session in self._db.table(EnvSession).values():
             if session.state is not EnvState.RELEASED:
                 held.update(list(read_held(session.limits)))
+        for run in self._db.table(Run).values():
+            in_line = not is_queued(run) or run.id in self._db.table(QueuedRun)
+            expect(in_line, f"run {run.id} is to begin and stands in no line")
+        goes_on = [run for run in self._db.table(Run).values() if holds_place(run)]
+        for run in goes_on:
+            held.update(list(read_held(run.quota)))
         uses = self._db.table(LimitUse)
         for key, count in held.items():
             expect(key in uses, f"{count} attempts hold {key}, of which nobody knows")
@@ -83,15 +95,23 @@ class LimitChecks:
             self._spent(use)
             # How many places a resource has is looked at when one is made: it may have had more,
             # and a process that has just begun knows of none.
-            over = use.max is not None and use.in_use > use.max and not is_env_key(use.key)
-            expect(not over, f"{use.in_use} of {use.id} are in use, {use.max} may be")
-            waiting = len(list(self._db.parked(use.id)))
+            # A run that goes on again, or is made of another, is counted and does not wait.
+            more = sum(1 for run in goes_on if run.generation and use.id in read_held(run.quota))
+            most = None if use.max is None else use.max + more
+            over = most is not None and use.in_use > most and not is_env_key(use.key)
+            expect(not over, f"{use.in_use} of {use.id} are in use, {most} may be")
+            waiting = len(list(self._db.parked(use.id))) + len(queued[use.id])
             expect(waiting <= use.parked, f"{waiting} wait for {use.id}, it counts {use.parked}")
             freed = use.wake_at is not None or (use.max is not None and use.in_use >= use.max)
             freed |= bool(use.tripped and use.in_use)
             if use.budget is not None:
                 freed |= bool(use.asked or (use.in_use and use.spent + use.reserved >= total(use)))
             expect(not waiting or freed, f"{waiting} wait for {use.id} and nothing wakes them")
+
+
+def holds_place(run: Run) -> bool:
+    """Whether a run has begun and not ended, and so counts against its quota."""
+    return bool(run.quota) and run.started_at is not None and run.state not in RUN_ENDED
 
 
 def total(use: LimitUse) -> int:
