@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 SMALL = [f"small-{n}" for n in range(50)]
 TASK_S = 0.004
 SLOTS = 4
-NOISY = 1_500
+NOISY = 10_000
 FLOW = {"start": "a", "nodes": {"a": {"exec_type": "queue", "service": "work"}}}
 
 
@@ -72,8 +72,8 @@ async def waits(file: Path, noisy: int) -> list[int]:
         ids = {run_id for some in many for run_id in some}
         for run_id in ids:
             await runs.wait_run(engine, run_id, 60)
-        tasks = await engine.store.page(Task, limit=10_000)
-        attempts = await engine.store.page(Attempt, limit=10_000)
+        tasks = await engine.store.page(Task, limit=30_000)
+        attempts = await engine.store.page(Attempt, limit=30_000)
     others = [task for task in tasks if task.run_id not in ids]
     assert not noisy or any(task.state is TaskState.QUEUED for task in others), "it was done before"
     ready = {task.run_id: task.ready_at or 0 for task in tasks}
