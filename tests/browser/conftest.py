@@ -44,8 +44,9 @@ class Site:
         answer = self.http.post(f"/api/v1/flows/{name}/versions", json={"definition": definition})
         assert answer.status_code in (200, 201), answer.text
 
-    def start(self, flow: str, params: dict[str, object] | None = None) -> str:
-        answer = self.http.post("/api/v1/runs", json={"flow": flow, "params": params or {}})
+    def start(self, flow: str, params: dict[str, object] | None = None, **more: object) -> str:
+        body = {"flow": flow, "params": params or {}, **more}
+        answer = self.http.post("/api/v1/runs", json=body)
         assert answer.status_code == 202, answer.text
         return str(answer.json()["id"])
 

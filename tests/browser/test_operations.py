@@ -1,5 +1,6 @@
 """What operators do in the UI: replay dead letters, change limits, add users, steer plans."""
 
+import re
 from typing import Any
 
 import pytest
@@ -69,6 +70,31 @@ def test_a_limit_is_changed_and_the_run_that_waited_goes_on(site: Site, page: Pa
     site.wait(run_id, "succeeded")
     page.get_by_role("button", name="Remove gate:one").click()
     expect(page.locator("[data-rule='gate:one']")).to_have_count(0)
+
+
+def test_a_quota_is_raised_and_the_run_that_was_queued_begins(site: Site, page: Page) -> None:
+    site.push("asks", flows.asking("Go on?", 60_000))
+    rule = {"pattern": "quota:runs@paint", "max": 1}
+    assert site.http.put("/api/v1/limit-rules", json=rule).status_code == 200
+    first, second = (site.start("asks", project="paint") for _ in range(2))
+    site.wait(first, "waiting")
+    page.goto(f"{site.url}/runs/{second}")
+    why = "waits to begin: quota of project paint: 1 of 1 runs in use, 0 ahead of you"
+    expect(page.locator("[data-why]")).to_contain_text(why)
+    page.goto(f"{site.url}/limits?q=quota")
+    row = page.locator("[data-limit='quota:runs@paint']")
+    expect(row.get_by_role("link", name="1")).to_have_attribute(
+        "href", re.compile("status%3Aqueued")
+    )
+    row.get_by_role("button", name="Change quota:runs@paint").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Rate")).to_have_count(0)
+    dialog.get_by_label("At once").fill("2")
+    dialog.get_by_role("button", name="Set rule").click()
+    site.wait(second, "waiting")
+    expect(row.get_by_role("meter")).to_have_attribute("aria-valuenow", "2")
+    page.get_by_role("button", name="Remove quota:runs@paint").click()
+    expect(page.locator("[data-rule='quota:runs@paint']")).to_have_count(0)
 
 
 def test_a_user_is_added_and_disabled_and_the_audit_trail_tells(site: Site, page: Page) -> None:

@@ -1,11 +1,12 @@
 /** Chinese for decisions, limits and dead letters. */
 export const operations = {
-  'A key, or its beginning and *; service:NAME, tenant and budget:tokens are for all of those.':
-    '一个键，或其开头加 *；service:NAME、tenant 和 budget:tokens 适用于对应的全部。',
+  'A key, or its beginning and *; service:NAME, tenant and budget:tokens are for all of those, quota:runs@PROJECT is what a project may have.':
+    '一个键，或其开头加 *；service:NAME、tenant 和 budget:tokens 适用于对应的全部，quota:runs@PROJECT 是一个项目的配额。',
   Allows: '允许',
   'Answer all {n}': '全部答复 {n} 个',
   Approved: '已批准',
   'asked by {who}': '由 {who} 提出于',
+  'At most': '上限',
   'At once': '同时',
   Breaker: '熔断器',
   Budget: '预算',
@@ -26,6 +27,10 @@ export const operations = {
   'given up': '放弃于',
   'In use': '使用中',
   Key: '键',
+  Of: '属于',
+  tenant: '租户',
+  Quota: '配额',
+  Quotas: '配额',
   'Keys that begin with': '键的开头',
   Message: '消息',
   'New rule': '新规则',

@@ -33,12 +33,13 @@ export function RuleForm({ start, onClose }: { start: RuleStart; onClose: () => 
   const [reset, setReset] = useState(text(start.resetS || 30))
   const isBudget = pattern.startsWith('budget:')
   const isService = pattern.startsWith('service:')
+  const isQuota = pattern.startsWith('quota:')
   const save = async () => {
     const body: Partial<LimitRuleBody> & { pattern: string } = { pattern: pattern.trim(), perS: number(perS) ?? 1 }
     if (isBudget) body.budget = number(budget)
     else {
       body.max = number(max)
-      body.rate = number(rate)
+      if (!isQuota) body.rate = number(rate)
       if (isService && trip.trim()) Object.assign(body, { tripAfter: number(trip), resetS: number(reset) ?? 30 })
     }
     if (await act(setLimitRule(body), t('Rule set'), 'limits', 'limit-rules', 'why')) onClose()
@@ -56,7 +57,7 @@ export function RuleForm({ start, onClose }: { start: RuleStart; onClose: () => 
           void save()
         }}
       >
-        <Field label={t('Key')} hint={t('A key, or its beginning and *; service:NAME, tenant and budget:tokens are for all of those.')}>
+        <Field label={t('Key')} hint={t('A key, or its beginning and *; service:NAME, tenant and budget:tokens are for all of those, quota:runs@PROJECT is what a project may have.')}>
           {(id) => <Input id={id} required className="font-mono" placeholder="bank:*" value={pattern} onChange={(event) => setPattern(event.target.value)} />}
         </Field>
         {isBudget ? (
@@ -64,8 +65,8 @@ export function RuleForm({ start, onClose }: { start: RuleStart; onClose: () => 
         ) : (
           <div className="grid grid-cols-2 gap-x-3 sm:grid-cols-3">
             {field(t('At once'), max, setMax, t('0 hands out nothing.'))}
-            {field(t('Rate'), rate, setRate)}
-            {field(t('Per seconds'), perS, setPerS)}
+            {!isQuota && field(t('Rate'), rate, setRate)}
+            {!isQuota && field(t('Per seconds'), perS, setPerS)}
             {isService && field(t('Trips after'), trip, setTrip, t('Failures in a row.'))}
             {isService && field(t('Tries again after (s)'), reset, setReset)}
           </div>

@@ -1,4 +1,4 @@
-/** Limits, budgets and breakers: what is in use, how many wait, and the rules. */
+/** Limits, quotas, budgets and breakers: what is in use, how many wait, and the rules. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,6 +7,7 @@ import { useAct } from '@/api/actions'
 import { limitRulesQuery, limitsQuery, removeLimitRule } from '@/api/limits'
 import type { Limit, LimitRule } from '@/api/types'
 import { useT } from '@/i18n'
+import { isQuota, Quotas } from '@/limits/quotas'
 import { RuleForm, type RuleStart } from '@/limits/rule-form'
 import { Button, Chip, FIELD, IconButton, PageHead, Panel, Skeleton } from '@/parts/basics'
 import { Ago, Time } from '@/parts/clock'
@@ -59,7 +60,8 @@ export function LimitsPage() {
           command={q ? undefined : 'windlass limit set service:charge --max 5 --rate 50'}
         />
       )}
-      <Keys title={t('In use')} items={items.filter((one) => !one.unit)} onEdit={edit} />
+      <Quotas items={items.filter(isQuota)} onEdit={edit} />
+      <Keys title={t('In use')} items={items.filter((one) => !one.unit && !isQuota(one))} onEdit={edit} />
       <Budgets items={items.filter((one) => one.unit)} onEdit={edit} />
       <Rules onEdit={edit} />
       {edited && <RuleForm start={edited} onClose={() => setEdited(null)} />}
