@@ -8,6 +8,7 @@ same rows, and an attempt's id alone leads to its task, its scope and its run wi
 characters are safe in a URL path.
 """
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NewType
 from urllib.parse import quote
@@ -28,6 +29,7 @@ def uuid7(unix_ms: int, random_bits: int) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+@lru_cache(maxsize=8192)
 def node_path(scope_path: str, key: str) -> str:
     """A node's place in its graph: `sub/a` is node `a` of subflow node `sub`."""
     safe = quote(key, safe=" .:@+,()")
@@ -35,8 +37,13 @@ def node_path(scope_path: str, key: str) -> str:
 
 
 def task_id(scope: str, node: str, step: int) -> TaskId:
-    key = quote(node.rsplit("/", 1)[-1], safe="%")
-    return TaskId(f"{scope}~{key.replace('~', '%7E')}.{step}")
+    return TaskId(f"{scope}~{_key_of(node)}.{step}")
+
+
+@lru_cache(maxsize=8192)
+def _key_of(node: str) -> str:
+    """The last part of a node's path as ids spell it; the same few for thousands of tasks."""
+    return quote(node.rsplit("/", 1)[-1], safe="%").replace("~", "%7E")
 
 
 def called_id(scope: str, node: str, attempt: str, request: str) -> TaskId:
