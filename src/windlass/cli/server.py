@@ -225,6 +225,11 @@ def dev(
     help="What subjects on the bus begin with, as in PREFIX.run.event.RUN.TYPE.",
 )
 @setting(
+    "--board",
+    default="",
+    help="Where the blackboard is copied to for readers outside: nats://HOST:4222 (KV), redis://….",
+)
+@setting(
     "--redis",
     default="",
     help="Redis whose stream ff:stream:task says what became of pods: redis://HOST:PORT/0, ….",

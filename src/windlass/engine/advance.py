@@ -83,8 +83,8 @@ class Advance:
         self.listeners: list[Callable[[Writes], None]] = [self.limiting.committed]
         self.on_unserved: list[Callable[[set[str]], None]] = []
         """Told of queues that were given tasks nobody in this process waits for."""
-        self.promise: Callable[[Writes, int], None] | None = None
-        """Adds to a commit what is to be done once it is there."""
+        self.promises: list[Callable[[Writes, int], None]] = []
+        """Each adds to a commit what is to be done once it is there."""
         self.prepare: Callable[[], Awaitable[object]] | None = None
         """Done before the first pass."""
         self.passes = 0
@@ -250,8 +250,8 @@ class Advance:
                 else:
                     await HandingOut(work).settle()
                 if not work.batch.empty:
-                    if self.promise is not None:
-                        self.promise(work.batch.writes, work.now)
+                    for promise in self.promises:
+                        promise(work.batch.writes, work.now)
                     work.batch.writes.notices = work.notices()
                     await session.save(work.batch.writes)
         except Unavailable:

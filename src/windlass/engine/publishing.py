@@ -66,7 +66,7 @@ class Publisher:
 
     def outbox(self) -> Outbox:
         """The loop that publishes, for an engine whose commits promise it from now on."""
-        self._engine.advance.promise = promise
+        self._engine.advance.promises.append(promise)
         addresses = (ADDRESS,)
         handlers = {PUBLISH: self.publish}
         return Outbox(self._engine, handlers, lambda: addresses, anybodys=False)

@@ -86,6 +86,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Where events of runs are published: `nats://…` or `redis://…`; empty for nowhere."""
     bus_prefix: str = "windlass"
     """What subjects begin with."""
+    board: str = ""
+    """Where the blackboard is copied to: `nats://…` or `redis://…`; empty for nowhere."""
     redis: str = ""
     """Where collectors put what they saw of pods: addresses of Redis, between commas."""
     worker_kept_days: float = 30.0

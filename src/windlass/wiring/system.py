@@ -20,6 +20,7 @@ from windlass.drivers.dispatch.runner import Execute, Runner
 from windlass.drivers.dispatch.script import run_script
 from windlass.engine import workers
 from windlass.engine.attempts import Attempts
+from windlass.engine.board_copies import BoardCopier
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.envs.follow import EnvOutbox, Follower
 from windlass.engine.envs.hosts import Hosts
@@ -45,6 +46,7 @@ from windlass.model.effects import FACT, RELEASE
 from windlass.model.envs import IMAGE
 from windlass.model.ledger import read_policy
 from windlass.model.rows import Worker
+from windlass.ports.board import Board
 from windlass.ports.bus import Bus
 from windlass.ports.facts import FactSource
 from windlass.ports.store import Store
@@ -54,7 +56,7 @@ from windlass.server.commands import COMMAND, Commands
 from windlass.server.link.duties import LinkChecks, LinkLeases, LinkTokens
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.server.push_urls import LOOPBACK
-from windlass.wiring.bus import open_bus
+from windlass.wiring.bus import open_board, open_bus
 from windlass.wiring.env_host import Offers
 from windlass.wiring.envs import add_own
 from windlass.wiring.facts import redis_facts
@@ -129,6 +131,7 @@ class System:
         self.places = Places(self.engine, self.hosts, self.follower)
         self.facts = redis_facts(options.redis, self.engine.name) if options.redis else None
         self.bus = open_bus(options.bus, options.bus_prefix) if options.bus else None
+        self.board = open_board(options.board, options.bus_prefix) if options.board else None
         self.push: PushDispatcher | None = None
         self.pods: PodSync | None = None
         self.control: Control | None = None
@@ -176,8 +179,10 @@ class System:
             }
             self._loop(Outbox(engine, doing, self.link.addresses))
         if self.bus is not None:
-            outbox = Publisher(engine, self.bus, self.options.bus_prefix).outbox()
-            self._duties.start("BusOutbox", partial(self._publish, self.bus, outbox))
+            publisher = Publisher(engine, self.bus, self.options.bus_prefix)
+            self._tell("BusOutbox", self.bus, publisher.outbox())
+        if self.board is not None:
+            self._tell("BoardOutbox", self.board, BoardCopier(engine, self.board).outbox())
         self._start_envs()
         if "control" not in self.options.roles:
             return
@@ -262,11 +267,16 @@ class System:
         finally:
             await self.push.close()
 
-    async def _publish(self, bus: Bus, outbox: Outbox) -> None:
-        try:
-            await run_forever(outbox, self.engine.duties.of("BusOutbox"))
-        finally:
-            await bus.close()
+    def _tell(self, name: str, outside: Bus | Board, outbox: Outbox) -> None:
+        """Have somebody outside told what commits promise, for as long as this runs."""
+
+        async def tell() -> None:
+            try:
+                await run_forever(outbox, self.engine.duties.of(name))
+            finally:
+                await outside.close()
+
+        self._duties.start(name, tell)
 
     async def _take_facts(self, source: FactSource) -> None:
         try:

@@ -1,23 +1,17 @@
 """NATS JetStream as a bus: a stream that is kept for a day, and knows an id it has had."""
 
-import asyncio
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-import nats
-from nats.aio.client import Client
 from nats.errors import Error, MaxPayloadError
 from nats.js import JetStreamContext
 from nats.js.api import DeliverPolicy, DiscardPolicy, StorageType, StreamConfig
 from nats.js.errors import NotFoundError
 
+from windlass.client.nats import ANSWER_S, NatsConnection
 from windlass.model.errors import Unavailable
 from windlass.ports.bus import DEDUPE_S, KEPT_S, Message, Unpublishable
 
-log = logging.getLogger(__name__)
-
-_ANSWER_S = 5.0
 _MSG_ID = "Nats-Msg-Id"
 _IDLE_S = 5.0
 
@@ -26,11 +20,11 @@ class NatsBus:
     """The stream of `PREFIX.run.event.>`, connected to when it is first needed."""
 
     def __init__(self, urls: Sequence[str], prefix: str) -> None:
-        self._urls = list(urls)
+        self._nats = NatsConnection(urls)
         self._prefix = prefix
         self._stream = f"{prefix.partition('.')[0].upper()}_RUN_EVENTS"
-        self._connection: Client | None = None
-        self._connecting = asyncio.Lock()
+        self._known: JetStreamContext | None = None
+        """Where the stream was seen to be there."""
 
     async def publish(self, messages: Sequence[Message]) -> None:
         stream = await self._open()
@@ -39,7 +33,7 @@ class NatsBus:
                 await stream.publish(
                     message.subject,
                     message.body,
-                    timeout=_ANSWER_S,
+                    timeout=ANSWER_S,
                     stream=self._stream,
                     headers={_MSG_ID: message.id},
                 )
@@ -70,27 +64,18 @@ class NatsBus:
             await subscription.unsubscribe()
 
     async def close(self) -> None:
-        if self._connection is not None:
-            await self._connection.close()
+        await self._nats.close()
 
     async def _open(self) -> JetStreamContext:
         """The stream, made if it is not there yet."""
-        async with self._connecting:
-            if self._connection is not None and self._connection.is_connected:
-                return _jetstream(self._connection)
-            await self.close()
+        stream = await self._nats.jetstream()
+        if stream is not self._known:
             try:
-                self._connection = await nats.connect(  # pyright: ignore[reportUnknownMemberType]
-                    self._urls,
-                    allow_reconnect=False,
-                    connect_timeout=_ANSWER_S,
-                    error_cb=_say,
-                )
-                stream = _jetstream(self._connection)
                 await self._make_stream(stream)
             except (Error, OSError, TimeoutError) as error:
-                raise Unavailable(f"NATS at {', '.join(self._urls)} is away: {error!r}") from error
-            return stream
+                raise Unavailable(f"NATS makes no stream: {error!r}") from error
+            self._known = stream
+        return stream
 
     async def _make_stream(self, stream: JetStreamContext) -> None:
         try:
@@ -106,12 +91,3 @@ class NatsBus:
                     duplicate_window=DEDUPE_S,
                 )
             )
-
-
-def _jetstream(connection: Client) -> JetStreamContext:
-    """Its own types are half unknown."""
-    return connection.jetstream()  # pyright: ignore[reportUnknownMemberType]
-
-
-async def _say(error: Exception) -> None:
-    log.warning("NATS: %r", error)

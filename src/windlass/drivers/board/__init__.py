@@ -1,0 +1,1 @@
+"""Copies of the blackboard: in process, NATS KV, Redis."""
