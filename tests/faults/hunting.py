@@ -12,6 +12,7 @@ from tests.faults import (
     planted_letters,
     planted_limits,
     planted_plans,
+    planted_pods,
     planted_steering,
     planted_verdicts,
 )
@@ -25,6 +26,7 @@ MORE = (
     planted_letters,
     planted_limits,
     planted_plans,
+    planted_pods,
     planted_ledger,
     planted_steering,
     planted_verdicts,

@@ -6,7 +6,7 @@ A watch's answer is read as it comes and cut into lines here; what the lines mea
 import contextlib
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 import msgspec
@@ -52,6 +52,20 @@ class KubeRefused(WindlassError):
     @property
     def expired(self) -> bool:
         return self.code == 410
+
+
+class KubeCalls(Protocol):
+    """Single requests to an API server, whatever is between."""
+
+    async def close(self) -> None: ...
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        body: Any = None,
+    ) -> bytes: ...
 
 
 class KubeApi:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.kube.api import KubeApi, KubeRefused
+from windlass.kube.api import KubeCalls, KubeRefused
 from windlass.kube.pods import Pod, PodList
 from windlass.model.errors import Unavailable
 
@@ -21,7 +21,7 @@ _lists = msgspec.json.Decoder(PodList)
 class PodApi:
     """Pods of one cluster; those of one installation where they are listed."""
 
-    def __init__(self, api: KubeApi) -> None:
+    def __init__(self, api: KubeCalls) -> None:
         self._api = api
 
     async def close(self) -> None:
@@ -51,7 +51,7 @@ class PodApi:
         where = f"/api/v1/namespaces/{namespace}/pods" if namespace else "/api/v1/pods"
         params = {"labelSelector": selector, "limit": str(_PAGE)}
         while True:
-            page = _lists.decode(await self._api.call("GET", where, params))
+            page = _lists.decode(await self._page(where, params))
             for raw in page.items:
                 try:
                     found.append(_pods.decode(raw))
@@ -60,6 +60,14 @@ class PodApi:
             if not page.metadata.continue_:
                 return found
             params["continue"] = page.metadata.continue_
+
+    async def _page(self, where: str, params: dict[str, str]) -> bytes:
+        try:
+            return await self._api.call("GET", where, params)
+        except KubeRefused as error:
+            # Without a list nothing can be said of any pod: time helps, or whoever gives rights.
+            what = f"pods cannot be listed: {error}"
+            raise Unavailable(what, error.retry_after_s or 1.0) from error
 
     async def log(self, pod: str) -> str:
         """The end of what a pod has said; nothing where nothing can be had."""

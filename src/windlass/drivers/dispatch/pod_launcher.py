@@ -17,7 +17,7 @@ from windlass.drivers.dispatch.pod_manifest import INPUT_BYTES_MAX, INSTALLATION
 from windlass.kube.api import KubeRefused
 from windlass.kube.pods import Pod
 from windlass.model.assignment import Assignment
-from windlass.model.errors import Unavailable
+from windlass.model.errors import Unavailable, WindlassError
 from windlass.model.pods import NAMESPACE, PodClass, PodReason, PodSighting, PodStatus
 from windlass.model.rows import Failure
 from windlass.model.tenants import DEFAULT
@@ -98,7 +98,13 @@ class PodLauncher:
                 if room <= 0:
                     await self._free.wait()
                     continue
-                for given in await self._claim(room):
+                try:
+                    claimed = await self._claim(room)
+                except Unavailable as error:
+                    log.warning("no pods are launched for now: %s", error)
+                    await asyncio.sleep(error.retry_after_s)
+                    continue
+                for given in claimed:
                     self._launching.add(given.attempt_id)
                     group.start_soon(self._launch, given)
 
@@ -128,8 +134,10 @@ class PodLauncher:
     async def _launch(self, given: Assignment) -> None:
         try:
             await self.make(given.attempt_id, detach=True)
+        # The attempt has its lease, or is detached: either way somebody looks at it again.
+        except WindlassError as error:
+            log.warning("attempt %s is not a pod yet: %s", given.attempt_id, error)
         except Exception:
-            # The attempt has its lease, or is detached: either way somebody looks at it again.
             log.exception("attempt %s is not a pod yet", given.attempt_id)
         finally:
             self._launching.discard(given.attempt_id)

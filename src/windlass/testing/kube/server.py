@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
@@ -209,7 +210,7 @@ class KubeServer:
     async def _create_lease(self, request: Request) -> Response:
         given = await _body(request)
         metadata = {**given["metadata"], "namespace": request.path_params["namespace"]}
-        metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": stamp()}
+        metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": stamp(time.time())}
         return _json(self.objects.create(LEASES, {**given, "metadata": metadata}), 201)
 
     async def _get_lease(self, request: Request) -> Response:

@@ -44,6 +44,8 @@ LEDGER_FAULTS = {"act": 0.4, "fork": 0.3}
 undone, and fork runs that have ended."""
 ENV_FAULTS = {"placed": 0.35}
 """And once more: some work is done in environments, whose runtimes are slow, away, and refuse."""
+POD_FAULTS = {"pods": 0.2}
+"""And once more: beside all else there are runs whose tasks are pods, which come to every end."""
 
 
 WORKERS = ("stubborn", "pull", "link")
@@ -90,6 +92,7 @@ def plan_for(seed: int) -> Plan:
     later, latest = random.Random(f"{seed}:later"), random.Random(f"{seed}:latest")
     limited, steered = random.Random(f"{seed}:limited"), random.Random(f"{seed}:steered")
     acting, placed = random.Random(f"{seed}:acting"), random.Random(f"{seed}:placed")
+    podded = random.Random(f"{seed}:podded")
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
@@ -102,7 +105,8 @@ def plan_for(seed: int) -> Plan:
         | frozenset(f for f in LIMIT_FAULTS if limited.random() < LIMIT_FAULTS[f])
         | frozenset(f for f in STEERING_FAULTS if steered.random() < share * STEERING_FAULTS[f])
         | frozenset(f for f in LEDGER_FAULTS if acting.random() < LEDGER_FAULTS[f])
-        | frozenset(f for f in ENV_FAULTS if placed.random() < ENV_FAULTS[f]),
+        | frozenset(f for f in ENV_FAULTS if placed.random() < ENV_FAULTS[f])
+        | frozenset(f for f in POD_FAULTS if podded.random() < POD_FAULTS[f]),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),
