@@ -98,3 +98,13 @@ def systems(
 def served(request: pytest.FixtureRequest, systems: Systems) -> Served:
     """A server with its workers, on each kind of database."""
     return systems.of(request.param)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def fresh_database(
+    request: pytest.FixtureRequest, tmp_path: Path, postgres_server: servers.PostgresServer
+) -> str:
+    """The address of an empty database, of each kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'windlass.db'}"
+    return postgres_server.new_database()

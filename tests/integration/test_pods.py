@@ -13,6 +13,7 @@ from windlass.client.pod import PodAttempt
 from windlass.model.errors import Unauthorized
 from windlass.testing.kube import KubeServer, kinds
 from windlass.testing.processes import ServerProcess, wait_until
+from windlass.testing.servers import PostgresServer
 
 PODS = 50
 
@@ -53,10 +54,17 @@ def kube() -> Iterator[KubeServer]:
         yield kube
 
 
-@pytest.fixture(scope="module")
-def cluster(kube: KubeServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def cluster(
+    request: pytest.FixtureRequest,
+    kube: KubeServer,
+    tmp_path_factory: pytest.TempPathFactory,
+    postgres_server: PostgresServer,
+) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("pods")
-    with cluster_on(f"sqlite:///{folder / 'w.db'}", kube, folder / "log") as cluster:
+    sqlite = f"sqlite:///{folder / 'w.db'}"
+    db = sqlite if request.param == "sqlite" else postgres_server.new_database()
+    with cluster_on(db, kube, folder / "log") as cluster:
         yield cluster
 
 
@@ -270,10 +278,10 @@ def test_a_pod_that_could_not_be_made_is_refused_when_it_is_published(
 
 
 def test_a_server_that_is_killed_makes_no_second_pod_and_takes_every_result(
-    kube: KubeServer, tmp_path: Path
+    kube: KubeServer, tmp_path: Path, fresh_database: str
 ) -> None:
     """Killed while pods run and, for some, between what is decided and what is made."""
-    with cluster_on(f"sqlite:///{tmp_path / 'w.db'}", kube, tmp_path / "log") as cluster:
+    with cluster_on(fresh_database, kube, tmp_path / "log") as cluster:
         runs = [cluster.start() for _ in range(PODS)]
         for run in runs:
             cluster.begin(run)
@@ -297,12 +305,11 @@ def test_a_server_that_is_killed_makes_no_second_pod_and_takes_every_result(
 
 
 def test_two_servers_share_the_work_and_make_each_pod_once(
-    kube: KubeServer, tmp_path: Path
+    kube: KubeServer, tmp_path: Path, fresh_database: str
 ) -> None:
-    db = f"sqlite:///{tmp_path / 'w.db'}"
     with (
-        cluster_on(db, kube, tmp_path / "log") as cluster,
-        server_on(db, kube, tmp_path / "other") as other,
+        cluster_on(fresh_database, kube, tmp_path / "log") as cluster,
+        server_on(fresh_database, kube, tmp_path / "other") as other,
     ):
         runs = [cluster.start() for _ in range(6)]
         for run in runs[:3]:

@@ -10,7 +10,6 @@ from windlass.drivers.dispatch.pod_api import PodApi
 from windlass.kube.api import KubeRefused
 from windlass.model.errors import Unavailable
 
-
 pytestmark = pytest.mark.anyio
 
 
@@ -37,7 +36,7 @@ class Kube:
 
 async def test_pods_that_may_not_be_listed_are_waited_for() -> None:
     kube = Kube({"GET pods": KubeRefused(403, "no list for you", 7.0)})
-    with pytest.raises(Unavailable, match="pods cannot be listed.*no list for you") as raised:
+    with pytest.raises(Unavailable, match=r"pods cannot be listed.*no list for you") as raised:
         await PodApi(kube).list("a=b")
     assert raised.value.retry_after_s == 7.0
 
