@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from windlass.client.pod import PodAttempt
 from windlass.testing.kube import KubeServer, kinds
 from windlass.testing.kube.kinds import Kind
 from windlass.testing.processes import ServerProcess, wait_until
@@ -133,3 +134,9 @@ class Cluster:
         self.set(pod, kind.status(at))
         if kind.deleted:
             self.kube.pods.delete(pod["metadata"]["namespace"], pod["metadata"]["name"], {})
+
+
+def program_in(pod: Json) -> PodAttempt:
+    """What the program in a pod has in hand."""
+    env = pod["spec"]["containers"][0]["env"]
+    return PodAttempt.from_env({item["name"]: item.get("value", "") for item in env})

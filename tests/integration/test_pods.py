@@ -1,19 +1,16 @@
 """Tasks that are pods, over HTTP to a Pod API server: every end, a cancel, and kill -9."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.integration.pods import TOKEN, Cluster, cluster_on, server_on
-from windlass.client.pod import PodAttempt
+from tests.integration.pods import TOKEN, Cluster, cluster_on, program_in, server_on
 from windlass.model.errors import Unauthorized
 from windlass.testing.kube import KubeServer, kinds
 from windlass.testing.processes import ServerProcess, wait_until
-from windlass.testing.servers import PostgresServer
 
 PODS = 50
 
@@ -46,26 +43,6 @@ TRIED_AGAIN = {
     "node-lost": "pod.node_lost",
     "node-unreachable": "pod.node_lost",
 }
-
-
-@pytest.fixture(scope="module")
-def kube() -> Iterator[KubeServer]:
-    with KubeServer() as kube:
-        yield kube
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def cluster(
-    request: pytest.FixtureRequest,
-    kube: KubeServer,
-    tmp_path_factory: pytest.TempPathFactory,
-    postgres_server: PostgresServer,
-) -> Iterator[Cluster]:
-    folder = tmp_path_factory.mktemp("pods")
-    sqlite = f"sqlite:///{folder / 'w.db'}"
-    db = sqlite if request.param == "sqlite" else postgres_server.new_database()
-    with cluster_on(db, kube, folder / "log") as cluster:
-        yield cluster
 
 
 def test_a_task_is_a_pod_and_succeeds_with_its_exit_code(cluster: Cluster) -> None:
@@ -161,16 +138,10 @@ def test_after_out_of_memory_the_next_pod_has_more_of_it(cluster: Cluster) -> No
     cluster.until(run, "succeeded")
 
 
-def attempt_in(pod: dict[str, Any]) -> PodAttempt:
-    """What the program in a pod has in hand."""
-    env = pod["spec"]["containers"][0]["env"]
-    return PodAttempt.from_env({item["name"]: item.get("value", "") for item in env})
-
-
 def test_a_program_in_a_pod_hands_in_its_result_with_its_own_token(cluster: Cluster) -> None:
     run = cluster.start({"prep": {"input_key": "$params"}}, sdk=True)
     pod = cluster.begin(run)
-    attempt = attempt_in(pod)
+    attempt = program_in(pod)
     assert attempt.input == {}
     assert not attempt.should_stop()
     attempt.succeed({"rows": 7})
@@ -188,14 +159,14 @@ def test_a_pod_that_was_to_hand_in_a_result_and_did_not_has_failed(cluster: Clus
     cluster.until(run, "failed")
     assert "handed in no result" in cluster.attempts(run)[0]["error"]["message"]
     again = cluster.start(sdk=True)
-    attempt_in(cluster.begin(again)).fail("no rows", retry=False)
+    program_in(cluster.begin(again)).fail("no rows", retry=False)
     cluster.until(again, "failed")
     assert cluster.attempts(again)[0]["error"]["kind"] == "fatal"
 
 
 def test_a_pods_token_is_good_for_its_own_attempt_alone(cluster: Cluster) -> None:
     runs = [cluster.start(sdk=True) for _ in range(2)]
-    mine, other = (attempt_in(cluster.begin(run)) for run in runs)
+    mine, other = (program_in(cluster.begin(run)) for run in runs)
     mine.attempt_id = other.attempt_id
     with pytest.raises(Unauthorized):
         mine.succeed({})
