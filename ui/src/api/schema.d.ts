@@ -3625,6 +3625,8 @@ export interface components {
             plannerProfile: string | null;
             /** @default 0 */
             priority: number;
+            /** @default null */
+            profiles: Record<string, never> | null;
             /** @default  */
             requestId: string;
             /** @default {} */
