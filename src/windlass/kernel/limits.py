@@ -13,7 +13,14 @@ from windlass.kernel.turn import Turn
 from windlass.kernel.values import Reader
 from windlass.model.envs import env_key, is_env_key
 from windlass.model.graph import LimitSpec, Node, Ref
-from windlass.model.limits import FORBIDDEN, KEY_CHARS_MAX, Limit, read_limits, write_limits
+from windlass.model.limits import (
+    FORBIDDEN,
+    KEY_CHARS_MAX,
+    Limit,
+    image_key,
+    read_limits,
+    write_limits,
+)
 from windlass.model.rows import Json, Task
 from windlass.model.states import CheckpointState, TaskState
 
@@ -27,6 +34,8 @@ def limits_of(turn: Turn, task: Task, node: Node) -> Json:
     also = list(budgets_of(turn, task, node)) if turn.budget or node.budget else []
     if node.env:
         also.append(Limit(env_key(node.env)))
+    if node.target is not None and node.target.pod is not None:
+        also.append(Limit(image_key(node.target.pod.image)))
     known = constant(node.limits)
     if known is not None:
         return write_limits([*read_limits(known), *also]) if also else known
@@ -40,7 +49,8 @@ def limits_of(turn: Turn, task: Task, node: Node) -> Json:
 
 def is_limited(turn: Turn, node: Node) -> bool:
     """Whether tasks of a node are under any limits."""
-    return bool(node.limits or node.budget or turn.budget or node.env)
+    in_pod = node.target is not None and node.target.pod is not None
+    return bool(node.limits or node.budget or turn.budget or node.env or in_pod)
 
 
 @lru_cache(maxsize=4096)

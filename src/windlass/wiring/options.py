@@ -54,6 +54,10 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Retries of a tenant that may begin in a minute; 0 is no bound."""
     retry_budget_concurrent: int = 0
     """Retries of a tenant that may be out at once; 0 is no bound."""
+    image_trip_after: int = 5
+    """Pods in a row whose image cannot be had that open its breaker; 0 is no breaker."""
+    image_reset_s: float = 60.0
+    """For how long it stays open before one pod is tried."""
     tool_effects: str = ""
     """Effect classes of tools, as `deploy=external_irreversible,ping=external_read`."""
     kube_url: str = ""

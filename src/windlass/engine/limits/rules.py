@@ -19,6 +19,7 @@ from windlass.model.limits import (
     Limit,
     LimitRule,
     LimitUse,
+    is_image_key,
     limit_id,
     read_limits,
     service_key,
@@ -44,6 +45,8 @@ class Rules:
         self._on_tenants = False
         self.retries: Limit | None = None
         """What every tenant's retries may be, unless a rule says otherwise."""
+        self.images: Limit | None = None
+        """The breaker of every image, unless a rule says otherwise."""
         self._on_retries = False
         self._budgets: dict[str, list[str]] = {}
         """By tenant: the keys of its own budgets."""
@@ -145,7 +148,11 @@ class Rules:
             if self.rule(tenant, ENVS_KEY) is not None:
                 found[limit_id(tenant, ENVS_KEY)] = self.allowed(tenant, Limit(ENVS_KEY))
             return found
-        own = [self.allowed(tenant, limit) for limit in asked if limit is not place]
+        own = [
+            self.allowed(tenant, self._with_breaker(limit))
+            for limit in asked
+            if limit is not place and self._matters(tenant, limit)
+        ]
         found = {limit_id(tenant, limit.key): limit for limit in own}
         if self._on_services or self._paused:
             key = service_key(service_of(queue))
@@ -163,6 +170,18 @@ class Rules:
             key = limit_id(tenant, TENANT_KEY)
             found.setdefault(key, self.allowed(tenant, Limit(TENANT_KEY)))
         return found
+
+    def _matters(self, tenant: str, limit: Limit) -> bool:
+        """Every pod is under a limit of its image, of which mostly nobody has said anything."""
+        if not is_image_key(limit.key) or limit.max is not None or limit.rate:
+            return True
+        return self.images is not None or self.rule(tenant, limit.key) is not None
+
+    def _with_breaker(self, limit: Limit) -> Limit:
+        usual = self.images
+        if usual is None or not is_image_key(limit.key):
+            return limit
+        return msgspec.structs.replace(limit, trip_after=usual.trip_after, reset_ms=usual.reset_ms)
 
     def _capacity(self, tenant: str, place: Limit) -> Limit:
         """How many places of a resource there may be: none where nobody made it, or it is not to

@@ -110,7 +110,12 @@ class Server:
             skew_ms=self._skew_ms,
         )
         settings = Settings(
-            lease_s=self._plan.lease_s, sweep_s=1.0, look_s=3.0, limits=self._limits
+            lease_s=self._plan.lease_s,
+            sweep_s=1.0,
+            look_s=3.0,
+            limits=self._limits,
+            image_trip_after=2 if self._plan.has("breakers") else 0,
+            image_reset_s=0.7,
         )
         engine = Engine(self._store, settings, name=name, random_bits=self._rng.getrandbits)
         self._engine = engine
