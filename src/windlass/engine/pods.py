@@ -19,6 +19,8 @@ from windlass.ports.pods import Detached, PodTask
 from windlass.ports.store import Cond, Writes
 
 _PAGE = 1_000
+_TAIL = 10_000_000
+"""Where the end of what a pod has said stands: behind all that its program has logged itself."""
 _HISTORY_MAX = 100
 
 
@@ -117,9 +119,9 @@ class PodAttempts(Attempts):
         engine = self._engine
         chunk = LogChunk(
             attempt_id=attempt_id,
-            number=0,
+            number=_TAIL,
             run_id=run_of(attempt_id),
-            channel="log",
+            channel="stdout",
             text=bounded(text) or "",
             at=engine.store.now(),
         )
