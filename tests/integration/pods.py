@@ -19,7 +19,16 @@ Json = dict[str, Any]
 
 
 def server_on(db: str, kube: KubeServer, log: Path, *args: str) -> ServerProcess:
-    options = ("--kube-sync-s", "0.3", "--kube-unschedulable-s", "1", "--kube-creating-s", "1")
+    options = (
+        "--kube-refused-tries",
+        "3",
+        "--kube-sync-s",
+        "0.3",
+        "--kube-unschedulable-s",
+        "1",
+        "--kube-creating-s",
+        "1",
+    )
     kube_at = ("--admin-token", TOKEN, "--lease-s", "2", "--kube-url", kube.url)
     port = free_port()
     at = ("--kube-server-url", f"http://127.0.0.1:{port}")

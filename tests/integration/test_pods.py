@@ -224,6 +224,34 @@ def test_a_namespace_that_is_not_there_is_the_definitions_fault(cluster: Cluster
     assert attempt["error"]["code"] == "pod.config"
 
 
+def test_a_pod_that_is_forbidden_is_tried_a_few_times_and_then_given_up(
+    cluster: Cluster, kube: KubeServer
+) -> None:
+    kube.faults.refuse(403, times=2, verb="create")
+    cluster.succeed(cluster.pod(run := cluster.start()))
+    cluster.until(run, "succeeded")
+    before = kube.faults.met[403]
+    kube.faults.refuse(403, times=100, verb="create")
+    run = cluster.start({"max_retries": 3})
+    wait_until(lambda: "it is forbidden, try" in cluster.get(run, "/why")["line"])
+    cluster.until(run, "failed")
+    kube.faults.clear()
+    [attempt] = cluster.attempts(run)
+    assert attempt["error"]["code"] == "pod.config"
+    assert "was forbidden 3 times, and is given up" in attempt["error"]["message"]
+    assert "the right to make pods" in attempt["error"]["message"]
+    assert kube.faults.met[403] == before + 3
+
+
+def test_a_pod_that_no_cluster_takes_fails_at_once(cluster: Cluster, kube: KubeServer) -> None:
+    kube.faults.refuse(422, verb="create")
+    run = cluster.start({"max_retries": 3})
+    cluster.until(run, "failed")
+    [attempt] = cluster.attempts(run)
+    assert "trying again would not help" in attempt["error"]["message"]
+    assert "422" in attempt["error"]["message"]
+
+
 @pytest.mark.parametrize(
     ("pod", "place"),
     [

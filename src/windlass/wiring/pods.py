@@ -29,6 +29,7 @@ def make_launcher(engine: Engine, options: ServerOptions) -> tuple[PodLauncher, 
         pods_max=options.kube_pods,
         namespaces=read_namespaces(options.kube_namespace),
         endpoints={"FLOWFORGE_API_ENDPOINT": url} if url else {},
+        refused_tries=options.kube_refused_tries,
     )
     deadlines = Deadlines(
         unschedulable_s=options.kube_unschedulable_s, creating_s=options.kube_creating_s

@@ -7,6 +7,7 @@ next (`pod_sync`) makes the same pod by the same name.
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -29,8 +30,10 @@ log = logging.getLogger(__name__)
 WORKER = "kubernetes"
 """Who has the attempts that are pods: no one server does."""
 _LOOK_S = 2.0
-_LATER = frozenset({401, 403, 408, 409, 410, 429, 500, 502, 503, 504})
+_LATER = frozenset({401, 408, 409, 410, 429, 500, 502, 503, 504})
 """Answers that say nothing against the pod: the next look makes it."""
+REFUSED_TRIES = 12
+"""A right that is missing may be given in a minute; who waits for longer is to hear of it."""
 
 
 class Namespaces:
@@ -71,6 +74,7 @@ class PodLauncher:
         pods_max: int,
         namespaces: Namespaces,
         endpoints: Mapping[str, str],
+        refused_tries: int = REFUSED_TRIES,
     ) -> None:
         self._work = work
         self._api = api
@@ -78,6 +82,9 @@ class PodLauncher:
         self._pods_max = pods_max
         self._namespaces = namespaces
         self._endpoints = endpoints
+        self._refused_tries = refused_tries
+        self._refusals: Counter[str] = Counter()
+        """How often the pod of a live attempt was forbidden, as far as this process knows."""
         self._out: set[str] = set()
         self._launching: set[str] = set()
         self._free = asyncio.Event()
@@ -128,6 +135,7 @@ class PodLauncher:
         self._free.set()
 
     def ended(self, attempt_id: str) -> None:
+        self._refusals.pop(attempt_id, None)
         self._out.discard(attempt_id)
         self._free.set()
 
@@ -183,11 +191,28 @@ class PodLauncher:
                 message=str(error),
             )
             await self._work.observe(attempt_id, full)
+        elif error.code == 403:
+            return await self._forbidden(attempt_id, pod, error)
         elif error.code in _LATER:
             log.warning("pod %s is made later: %s", pod, error)
             return str(error)
         else:
-            await self._refuse(attempt_id, f"pod {pod}: {error}")
+            hint = "correct what the definition says of its pod"
+            text = f"pod {pod} cannot be made, and trying again would not help: {error}; {hint}"
+            await self._refuse(attempt_id, text)
+        return ""
+
+    async def _forbidden(self, attempt_id: str, pod: str, error: KubeRefused) -> str:
+        """Nobody may make this pod: for want of a right, or because a policy of the cluster forbids
+        it. The first may be mended in a moment, so it is tried a few times."""
+        self._refusals[attempt_id] += 1
+        tries, most = self._refusals[attempt_id], self._refused_tries
+        if tries < most:
+            log.warning("pod %s is forbidden, try %d of %d: %s", pod, tries, most, error)
+            return f"it is forbidden, try {tries} of {most}: {error}"
+        hint = "give the server's account the right to make pods there, or mend the pod"
+        text = f"pod {pod} was forbidden {tries} times, and is given up: {error}; {hint}"
+        await self._refuse(attempt_id, text)
         return ""
 
     async def _refuse(self, attempt_id: str, why: str) -> None:

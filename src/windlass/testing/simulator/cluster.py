@@ -276,7 +276,8 @@ class ClusterApi:
             raise KubeRefused(self._rng.choice((429, 500)), "not now")
         if chance < 0.10 and method == "POST":
             self._cluster.refused.add(pod_in(path, body))
-            raise KubeRefused(403, "exceeded quota: pods")
+            refusals = ((403, "exceeded quota: pods"), (403, "no right"), (422, "no such pod"))
+            raise KubeRefused(*self._rng.choice(refusals))
         answer = await self._served(method, path, params or {}, body)
         if chance > 0.95 and troubled:
             raise Unavailable("the connection broke before the answer", 0.1)

@@ -175,6 +175,7 @@ class Server:
             pods_max=rng.choice((2, 100)),
             namespaces=Namespaces({tenant: (namespace_of(tenant),) for tenant in plan.tenants}),
             endpoints={"FLOWFORGE_API_ENDPOINT": "http://windlass"},
+            refused_tries=rng.choice((1, 3)),
         )
         every_s = rng.choice((0.5, 2.0))
         sync = PodSync(
