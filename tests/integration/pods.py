@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,19 @@ class Cluster:
         [pod] = wait_until(lambda: self.pods(run_id))
         return dict(pod)
 
+    def program(self, pod: Json) -> PodAttempt:
+        """What the program in a pod has in hand."""
+        env = pod["spec"]["containers"][0]["env"]
+        return PodAttempt.from_env({item["name"]: self._value(pod, item) for item in env})
+
+    def _value(self, pod: Json, item: Json) -> str:
+        ref = item.get("valueFrom", {}).get("secretKeyRef")
+        if ref is None:
+            return str(item["value"])
+        namespace = pod["metadata"]["namespace"]
+        secret = self.kube.objects.get("secrets", namespace, ref["name"])
+        return b64decode(secret["data"][ref["key"]]).decode()
+
     def set(self, pod: Json, status: Json) -> None:
         meta = pod["metadata"]
         self.kube.pods.patch_status(meta["namespace"], meta["name"], {"status": status})
@@ -143,9 +157,3 @@ class Cluster:
         self.set(pod, kind.status(at))
         if kind.deleted:
             self.kube.pods.delete(pod["metadata"]["namespace"], pod["metadata"]["name"], {})
-
-
-def program_in(pod: Json) -> PodAttempt:
-    """What the program in a pod has in hand."""
-    env = pod["spec"]["containers"][0]["env"]
-    return PodAttempt.from_env({item["name"]: item.get("value", "") for item in env})

@@ -1,7 +1,7 @@
 """Pods of plans and workflows, over HTTP to a Pod API server."""
 
 from tests import workflows
-from tests.integration.pods import Cluster, program_in
+from tests.integration.pods import Cluster
 from windlass.testing.processes import wait_until
 
 ECHO = {"builtin_workerd": {"structured_output": {"n": 3}}}
@@ -17,7 +17,7 @@ def test_a_task_of_a_plan_whose_profile_is_a_pod_is_one(cluster: Cluster) -> Non
     answer = cluster.http.post("/api/v1/runs", json=body)
     assert answer.status_code == 202, answer.text
     run = str(answer.json()["id"])
-    attempt = program_in(cluster.pod(run))
+    attempt = cluster.program(cluster.pod(run))
     assert attempt.input["task"]["worker_profile"] == "pod"
     assert attempt.input["predecessors"][0]["structured_output"] == {"n": 3}
     attempt.succeed({"status": "completed", "summary": "done", "structured_output": {"rows": 7}})
@@ -52,13 +52,13 @@ def test_a_workflows_node_whose_runtime_is_a_pod_is_one(cluster: Cluster) -> Non
     answer = cluster.http.post("/api/v1/runs", json={"flow": "test"})
     run = str(answer.json()["id"])
     pod = cluster.pod(run)
-    attempt = program_in(pod)
+    attempt = cluster.program(pod)
     assert attempt.input == {"day": 3}
     attempt.succeed({"y": 5})
     name = pod["metadata"]["name"]
     [other] = wait_until(
         lambda: [found for found in cluster.pods(run) if found["metadata"]["name"] != name]
     )
-    assert program_in(other).input == {"x": 5}
-    program_in(other).succeed({})
+    assert cluster.program(other).input == {"x": 5}
+    cluster.program(other).succeed({})
     cluster.until(run, "succeeded")

@@ -1,19 +1,23 @@
 """The program in a pod while it runs: progress, log, actions, blackboard, all by its own token."""
 
+import json
 import threading
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from tests.integration.pods import Cluster, program_in
+from tests.integration.pods import Cluster, cluster_on
 from windlass.client.pod import PodAttempt
 from windlass.model.errors import Denied, StaleLease, Unauthorized
+from windlass.testing.kube import KubeServer
 from windlass.testing.processes import wait_until
 
 
 def running(cluster: Cluster) -> tuple[str, PodAttempt]:
     run = cluster.start(sdk=True)
-    return run, program_in(cluster.begin(run))
+    return run, cluster.program(cluster.begin(run))
 
 
 def test_progress_and_log_are_seen_while_it_runs(cluster: Cluster) -> None:
@@ -33,7 +37,7 @@ def test_progress_and_log_are_seen_while_it_runs(cluster: Cluster) -> None:
 def test_what_a_pod_prints_is_kept_behind_what_its_program_logs(cluster: Cluster) -> None:
     run = cluster.start(sdk=True)
     pod = cluster.begin(run)
-    attempt = program_in(pod)
+    attempt = cluster.program(pod)
     attempt.log("said")
     cluster.kube.pods.logs[pod["metadata"]["namespace"], pod["metadata"]["name"]] = "printed\n"
     attempt.succeed({})
@@ -92,7 +96,7 @@ def test_it_writes_on_the_blackboard_below_its_own_task_alone(cluster: Cluster) 
     tasks = [{"alias": "a", "goal": "g", "worker_profile": "pod"}]
     body = {"dialect": "plan", "goal": "go", "plan": {"tasks": tasks}, "profiles": profiles}
     run = str(cluster.http.post("/api/v1/runs", json=body).json()["id"])
-    attempt = program_in(cluster.pod(run))
+    attempt = cluster.program(cluster.pod(run))
     revision = attempt.blackboard.put("progress.pages", 3)
     found = attempt.blackboard.get("progress.pages")
     assert found is not None
@@ -130,3 +134,52 @@ def test_a_token_of_an_attempt_opens_nothing_else(cluster: Cluster) -> None:
     with pytest.raises(Unauthorized):
         attempt.heartbeat()
     cluster.http.post(f"/api/v1/runs/{run}/cancel")
+
+
+def secrets(cluster: Cluster) -> dict[str, Any]:
+    _, found = cluster.kube.objects.select("secrets", "", lambda _: True)
+    return {secret["metadata"]["name"]: secret for secret in found}
+
+
+def test_its_token_is_in_a_secret_that_goes_with_the_pod(cluster: Cluster) -> None:
+    run = cluster.start(sdk=True)
+    pod = cluster.begin(run)
+    name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+    attempt = cluster.program(pod)
+    assert attempt._token not in json.dumps(pod)
+    owner = wait_until(lambda: secrets(cluster)[name]["metadata"].get("ownerReferences"))
+    assert [found["uid"] for found in owner] == [uid]
+    attempt.succeed({})
+    cluster.until(run, "succeeded")
+    wait_until(lambda: name not in secrets(cluster))
+
+
+def test_a_pod_without_a_program_of_ours_has_no_secret(cluster: Cluster) -> None:
+    run = cluster.start()
+    pod = cluster.pod(run)
+    assert pod["metadata"]["name"] not in secrets(cluster)
+    cluster.succeed(pod)
+    cluster.until(run, "succeeded")
+
+
+def test_a_pod_that_is_never_made_leaves_no_secret(cluster: Cluster) -> None:
+    before = set(secrets(cluster))
+    cluster.kube.faults.refuse(500, times=10_000, verb="create")
+    run = cluster.start(sdk=True)
+    wait_until(lambda: "is not made yet" in cluster.get(run, "/why")["line"])
+    cluster.http.post(f"/api/v1/runs/{run}/cancel").raise_for_status()
+    cluster.until(run, "cancelled")
+    cluster.kube.faults.clear()
+    wait_until(lambda: set(secrets(cluster)) <= before)
+
+
+def test_where_no_secrets_may_be_made_the_token_is_in_a_variable(
+    kube: KubeServer, tmp_path: Path
+) -> None:
+    db = f"sqlite:///{tmp_path / 'w.db'}"
+    with cluster_on(db, kube, tmp_path / "log", "--kube-token-in-env") as other:
+        run = other.start(sdk=True)
+        pod = other.begin(run)
+        assert pod["metadata"]["name"] not in secrets(other)
+        other.program(pod).succeed({})
+        other.until(run, "succeeded")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.integration.pods import TOKEN, Cluster, cluster_on, program_in, server_on
+from tests.integration.pods import TOKEN, Cluster, cluster_on, server_on
 from windlass.model.errors import Unauthorized
 from windlass.testing.kube import KubeServer, kinds
 from windlass.testing.processes import ServerProcess, wait_until
@@ -141,7 +141,7 @@ def test_after_out_of_memory_the_next_pod_has_more_of_it(cluster: Cluster) -> No
 def test_a_program_in_a_pod_hands_in_its_result_with_its_own_token(cluster: Cluster) -> None:
     run = cluster.start({"prep": {"input_key": "$params"}}, sdk=True)
     pod = cluster.begin(run)
-    attempt = program_in(pod)
+    attempt = cluster.program(pod)
     assert attempt.input == {}
     assert not attempt.should_stop()
     attempt.succeed({"rows": 7})
@@ -159,14 +159,14 @@ def test_a_pod_that_was_to_hand_in_a_result_and_did_not_has_failed(cluster: Clus
     cluster.until(run, "failed")
     assert "handed in no result" in cluster.attempts(run)[0]["error"]["message"]
     again = cluster.start(sdk=True)
-    program_in(cluster.begin(again)).fail("no rows", retry=False)
+    cluster.program(cluster.begin(again)).fail("no rows", retry=False)
     cluster.until(again, "failed")
     assert cluster.attempts(again)[0]["error"]["kind"] == "fatal"
 
 
 def test_a_pods_token_is_good_for_its_own_attempt_alone(cluster: Cluster) -> None:
     runs = [cluster.start(sdk=True) for _ in range(2)]
-    mine, other = (program_in(cluster.begin(run)) for run in runs)
+    mine, other = (cluster.program(cluster.begin(run)) for run in runs)
     mine.attempt_id = other.attempt_id
     with pytest.raises(Unauthorized):
         mine.succeed({})

@@ -28,6 +28,11 @@ _OPTIONS = (
         help="How often a pod that is forbidden is tried before its task fails.",
     ),
     setting(
+        "--kube-token-in-env",
+        is_flag=True,
+        help="Put attempts' tokens into pods' variables, and not into a Secret for each pod.",
+    ),
+    setting(
         "--kube-namespace",
         multiple=True,
         metavar="TENANT=NAMESPACE",

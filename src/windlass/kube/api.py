@@ -17,6 +17,7 @@ from windlass.model.errors import Unavailable, WindlassError
 CALL_S = 30.0
 LINE_BYTES_MAX = 8 << 20
 """No object of etcd's is half as large; what is, was not sent by an API server."""
+_MERGE = "application/merge-patch+json"
 _ALIVE = [
     # A watch is silent for minutes; these tell a quiet server from a dead way to it.
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -96,7 +97,7 @@ class KubeApi:
         headers = self.access.headers()
         content = None if body is None else msgspec.json.encode(body)
         if content is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = _MERGE if method == "PATCH" else "application/json"
         with _reachable(self.access.url):
             answer = await self._http.request(
                 method, path, params=params, content=content, headers=headers

@@ -70,6 +70,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How many pods may be out at once."""
     kube_refused_tries: int = 12
     """How often a pod that is forbidden is tried before its task fails."""
+    kube_token_in_env: bool = False
+    """Put attempts' tokens into pods' variables, where no Secrets may be made."""
     kube_namespace: tuple[str, ...] = ()
     """`TENANT=NAMESPACE`: where pods of a tenant may be, the first being its own."""
     kube_sync_s: float = 5.0

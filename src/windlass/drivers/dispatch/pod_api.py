@@ -1,6 +1,8 @@
 """The calls a launcher makes to the Kubernetes API: make, find, list, read the log of, delete."""
 
+import contextlib
 import logging
+from collections.abc import Generator
 from typing import Any
 
 import msgspec
@@ -89,7 +91,38 @@ class PodApi:
             if error.code not in (404, 409):
                 raise
 
+    # The Secret of a pod, which has the pod's name
 
-def _path(pod: str) -> str:
+    async def make_secret(self, namespace: str, body: dict[str, Any]) -> None:
+        """Make a Secret, or find that it was made before: what is in it would be the same."""
+        try:
+            await self._api.call("POST", f"/api/v1/namespaces/{namespace}/secrets", body=body)
+        except KubeRefused as error:
+            if error.code != 409:
+                raise
+
+    async def own_secret(self, pod: str, uid: str) -> None:
+        """Have a pod's Secret go with it, whoever is there to see to that."""
+        name = pod.partition("/")[2]
+        owner = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid}
+        body = {"metadata": {"ownerReferences": [owner]}}
+        with _gone_is_fine():
+            await self._api.call("PATCH", _path(pod, "secrets"), body=body)
+
+    async def drop_secret(self, pod: str) -> None:
+        with _gone_is_fine():
+            await self._api.call("DELETE", _path(pod, "secrets"))
+
+
+@contextlib.contextmanager
+def _gone_is_fine() -> Generator[None]:
+    try:
+        yield
+    except KubeRefused as error:
+        if error.code != 404:
+            raise
+
+
+def _path(pod: str, kind: str = "pods") -> str:
     namespace, _, name = pod.partition("/")
-    return f"/api/v1/namespaces/{namespace}/pods/{name}"
+    return f"/api/v1/namespaces/{namespace}/{kind}/{name}"

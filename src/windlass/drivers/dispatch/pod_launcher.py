@@ -14,7 +14,14 @@ from datetime import UTC, datetime
 import anyio
 
 from windlass.drivers.dispatch.pod_api import PodApi
-from windlass.drivers.dispatch.pod_manifest import INPUT_BYTES_MAX, INSTALLATION, manifest, pod_name
+from windlass.drivers.dispatch.pod_manifest import (
+    AUTH_VARIABLE,
+    INPUT_BYTES_MAX,
+    INSTALLATION,
+    manifest,
+    pod_name,
+    secret,
+)
 from windlass.kube.api import KubeRefused
 from windlass.kube.pods import Pod
 from windlass.model.assignment import Assignment
@@ -75,6 +82,7 @@ class PodLauncher:
         namespaces: Namespaces,
         endpoints: Mapping[str, str],
         refused_tries: int = REFUSED_TRIES,
+        token_in_env: bool = False,
     ) -> None:
         self._work = work
         self._api = api
@@ -83,6 +91,7 @@ class PodLauncher:
         self._namespaces = namespaces
         self._endpoints = endpoints
         self._refused_tries = refused_tries
+        self._token_in_env = token_in_env
         self._refusals: Counter[str] = Counter()
         """How often the pod of a live attempt was forbidden, as far as this process knows."""
         self._out: set[str] = set()
@@ -166,14 +175,8 @@ class PodLauncher:
         if detach and not await self._work.detach(attempt_id, pod):
             return ""
         self._out.add(attempt_id)
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        installation = await self._work.installation()
-        told = dict(self._endpoints)
-        if task.spec.sdk:
-            told["FLOWFORGE_AUTH_TOKEN"] = await self._work.token(attempt_id)
-        body = manifest(task, installation, told, now)
         try:
-            made = await self._api.create(namespace, body)
+            made = await self._create(task, namespace)
         except Unavailable as error:
             log.warning("pod %s is made later: %s", pod, error)
             return str(error)
@@ -181,6 +184,22 @@ class PodLauncher:
             return await self._refused(attempt_id, pod, error)
         await self._work.detach(attempt_id, pod, made.metadata.uid)
         return ""
+
+    async def _create(self, task: PodTask, namespace: str) -> Pod:
+        """Make a pod and, before it, the Secret it finds its token in: the kubelet would take one
+        that is not there yet for a mistake."""
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        installation = await self._work.installation()
+        told = dict(self._endpoints)
+        with_secret = task.spec.sdk and not self._token_in_env
+        if task.spec.sdk:
+            token = await self._work.token(task.attempt_id)
+            if with_secret:
+                await self._api.make_secret(namespace, secret(task, installation, token))
+            else:
+                told[AUTH_VARIABLE] = token
+        body = manifest(task, installation, told, now, with_secret=with_secret)
+        return await self._api.create(namespace, body)
 
     async def _refused(self, attempt_id: str, pod: str, error: KubeRefused) -> str:
         if error.code == 403 and "exceeded quota" in str(error):
@@ -210,7 +229,7 @@ class PodLauncher:
         if tries < most:
             log.warning("pod %s is forbidden, try %d of %d: %s", pod, tries, most, error)
             return f"it is forbidden, try {tries} of {most}: {error}"
-        hint = "give the server's account the right to make pods there, or mend the pod"
+        hint = "give the server's account the right to make pods and Secrets there, or mend the pod"
         text = f"pod {pod} was forbidden {tries} times, and is given up: {error}; {hint}"
         await self._refuse(attempt_id, text)
         return ""

@@ -24,6 +24,7 @@ from windlass.testing.kube import kinds
 from windlass.testing.kube.objects import Json, Objects
 from windlass.testing.kube.pods import PODS, Pods
 from windlass.testing.kube.problems import ApiError
+from windlass.testing.kube.secrets import SECRETS, Secrets
 from windlass.testing.kube.selectors import selector
 from windlass.testing.simulator.checks.rows import Broken
 from windlass.testing.simulator.loop import VirtualLoop
@@ -47,6 +48,7 @@ class Cluster:
         self._rng: random.Random = plan.rng("kubelet")
         self.objects = Objects()
         self.pods = Pods(self.objects, now=self.now, new_uid=self._new_uid)
+        self.secrets = Secrets(self.objects)
         self.calm = False
         self.truths: defaultdict[str, set[str]] = defaultdict(set)
         """By uid, and by name: all that could rightly be said of a pod so far."""
@@ -70,6 +72,11 @@ class Cluster:
         _, found = self.objects.select(PODS, "", lambda _: True)
         return [f"{pod['metadata']['namespace']}/{pod['metadata']['name']}" for pod in found]
 
+    def forgotten(self) -> list[str]:
+        """Secrets that nobody will ever delete."""
+        _, found = self.objects.select(SECRETS, "", lambda _: True)
+        return [secret["metadata"]["name"] for secret in found]
+
     # The API server
 
     def serve(
@@ -91,6 +98,12 @@ class Cluster:
                 return self.pods.log(namespace, name, None).encode()
             case "DELETE", ["namespaces", namespace, "pods", name]:
                 return self._delete(namespace, name, body or {})
+            case "POST", ["namespaces", namespace, "secrets"]:
+                return self.secrets.create(namespace, body or {})
+            case "PATCH", ["namespaces", namespace, "secrets", name]:
+                return self.secrets.patch(namespace, name, body or {})
+            case "DELETE", ["namespaces", namespace, "secrets", name]:
+                return self.secrets.delete(namespace, name)
             case _:
                 raise ApiError(404, "NotFound", f"{method} {path}")
 
@@ -112,6 +125,7 @@ class Cluster:
         after = self.pods.delete(namespace, name, options)
         uid = before["metadata"]["uid"]
         self._gone(before)
+        self.secrets.collect()
         if self._has(namespace, name, uid) and "deletionTimestamp" not in before["metadata"]:
             self._changed(after)
             self.spawn(self._leave(namespace, name, uid))
@@ -220,6 +234,7 @@ class Cluster:
         namespace, name, _ = place
         self._gone(self.objects.get(PODS, namespace, name))
         self.pods.delete(namespace, name, {"gracePeriodSeconds": 0})
+        self.secrets.collect()
 
     def _has(self, namespace: str, name: str, uid: str) -> bool:
         if not self.objects.has(PODS, namespace, name):

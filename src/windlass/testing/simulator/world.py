@@ -180,6 +180,8 @@ class World:
         leftover = [*self.database.table(Timer), *(a.id for a in self.database.live_attempts)]
         if leftover:
             raise Broken(f"left over at the end: {leftover}")
+        if not self.plan.faults & {"crash", "unavailable"} and self.cluster.forgotten():
+            raise Broken(f"Secrets that nobody deletes: {self.cluster.forgotten()}")
         # Whoever had one and died has it until its lease runs out.
         due = EPOCH_MS + int((self.loop.time() - _DONE_S) * 1000)
         untold = [
