@@ -51,3 +51,9 @@ async def test_a_pod_that_is_there_already_is_found() -> None:
     )
     made = await PodApi(kube).create("a", pod)
     assert made.metadata.uid == "u1"
+
+
+@pytest.mark.parametrize("code", [403, 404])
+async def test_a_pod_that_may_not_be_seen_is_as_good_as_none(code: int) -> None:
+    kube = Kube({"GET namespaces/a/pods/one": KubeRefused(code, "no")})
+    assert await PodApi(kube).find("a/one") is None

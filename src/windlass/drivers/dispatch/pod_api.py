@@ -47,6 +47,15 @@ class PodApi:
                 raise
             raise Unavailable(f"pod {pod} went while it was looked at") from error
 
+    async def find(self, pod: str) -> Pod | None:
+        """A pod by its namespace and name, if it is there for us to see."""
+        try:
+            return _pods.decode(await self._api.call("GET", _path(pod)))
+        except KubeRefused as error:
+            if error.code not in (403, 404):
+                raise
+            return None
+
     async def list(self, selector: str, namespace: str = "") -> list[Pod]:
         """Pods with these labels, of one namespace or of all."""
         found: list[Pod] = []

@@ -179,10 +179,13 @@ class PodLauncher:
             made = await self._create(task, namespace)
         except Unavailable as error:
             log.warning("pod %s is made later: %s", pod, error)
+            await self._drop_secret(task, pod)
             return str(error)
         except KubeRefused as error:
+            await self._drop_secret(task, pod)
             return await self._refused(attempt_id, pod, error)
-        await self._work.detach(attempt_id, pod, made.metadata.uid)
+        if not await self._work.detach(attempt_id, pod, made.metadata.uid):
+            await self._drop_secret(task, pod)  # it ended meanwhile; the pod is found by the look
         return ""
 
     async def _create(self, task: PodTask, namespace: str) -> Pod:
@@ -191,7 +194,7 @@ class PodLauncher:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         installation = await self._work.installation()
         told = dict(self._endpoints)
-        with_secret = task.spec.sdk and not self._token_in_env
+        with_secret = self._with_secret(task)
         if task.spec.sdk:
             token = await self._work.token(task.attempt_id)
             if with_secret:
@@ -200,6 +203,15 @@ class PodLauncher:
                 told[AUTH_VARIABLE] = token
         body = manifest(task, installation, told, now, with_secret=with_secret)
         return await self._api.create(namespace, body)
+
+    async def _drop_secret(self, task: PodTask, pod: str) -> None:
+        """Nobody else deletes the Secret of a pod that is not made, of an attempt that has ended
+        while the Secret was on its way."""
+        if self._with_secret(task) and not await self._work.live([task.attempt_id]):
+            await self._api.drop_secret(pod)
+
+    def _with_secret(self, task: PodTask) -> bool:
+        return task.spec.sdk and not self._token_in_env
 
     async def _refused(self, attempt_id: str, pod: str, error: KubeRefused) -> str:
         if error.code == 403 and "exceeded quota" in str(error):
@@ -218,7 +230,7 @@ class PodLauncher:
         else:
             hint = "correct what the definition says of its pod"
             text = f"pod {pod} cannot be made, and trying again would not help: {error}; {hint}"
-            await self._refuse(attempt_id, text)
+            await self._give_up(attempt_id, pod, text)
         return ""
 
     async def _forbidden(self, attempt_id: str, pod: str, error: KubeRefused) -> str:
@@ -231,8 +243,17 @@ class PodLauncher:
             return f"it is forbidden, try {tries} of {most}: {error}"
         hint = "give the server's account the right to make pods and Secrets there, or mend the pod"
         text = f"pod {pod} was forbidden {tries} times, and is given up: {error}; {hint}"
-        await self._refuse(attempt_id, text)
+        await self._give_up(attempt_id, pod, text)
         return ""
+
+    async def _give_up(self, attempt_id: str, pod: str, why: str) -> None:
+        """Fail an attempt whose pod is refused, unless the pod is there: an earlier call made it,
+        and its answer was lost."""
+        there = await self._api.find(pod)
+        if there is None:
+            await self._refuse(attempt_id, why)
+        else:
+            await self._work.detach(attempt_id, pod, there.metadata.uid)
 
     async def _refuse(self, attempt_id: str, why: str) -> None:
         await self._work.failed(attempt_id, Failure("fatal", why, code=PodClass.CONFIG))
