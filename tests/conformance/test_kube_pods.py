@@ -231,6 +231,23 @@ def test_a_deletion_of_another_pod_of_that_name_is_refused(api: Api) -> None:
     assert api.delete("nobody").status_code == 404
 
 
+def test_a_secret_is_made_once_given_an_owner_and_deleted(api: Api) -> None:
+    path = f"/api/v1/namespaces/{api.namespace}/secrets"
+    body = {"metadata": {"name": "one"}, "stringData": {"token": "t"}}
+    made = api.http.post(path, json=body)
+    assert made.status_code == 201
+    assert made.json()["data"] == {"token": "dA=="}
+    assert api.http.post(path, json=body).status_code == 409
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "one"}
+    owner["uid"] = api.create("one")["metadata"]["uid"]
+    patch = json.dumps({"metadata": {"ownerReferences": [owner]}})
+    patched = api.http.patch(f"{path}/one", content=patch, headers=MERGE)
+    assert patched.status_code == 200
+    assert patched.json()["metadata"]["ownerReferences"] == [owner]
+    assert api.http.delete(f"{path}/one").status_code == 200
+    assert api.http.delete(f"{path}/one").status_code == 404
+
+
 def test_a_lease_is_written_by_whoever_read_it_last(api: Api) -> None:
     path = f"/apis/coordination.k8s.io/v1/namespaces/{api.namespace}/leases"
     spec = {"holderIdentity": "a", "leaseDurationSeconds": 15}

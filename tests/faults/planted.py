@@ -298,7 +298,7 @@ def commit_taken_for_done(patch: Patch) -> None:
 # The link and its workers
 
 
-@fault("a result that came while the link was down is never sent", first=600)
+@fault("a result that came while the link was down is never sent", first=790)
 def silence_after_a_cut(patch: Patch) -> None:
     def catch_up(self: LinkRunner, *, resumed: bool) -> None:
         """Sends again only what had been sent before."""

@@ -7,7 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.integration.pods import Cluster, cluster_on
 from windlass.testing import servers
+from windlass.testing.kube import KubeServer
 from windlass.testing.processes import ServerProcess, started, wait_until, worker_process
 
 TOKEN = "test-admin-token"
@@ -98,3 +100,33 @@ def systems(
 def served(request: pytest.FixtureRequest, systems: Systems) -> Served:
     """A server with its workers, on each kind of database."""
     return systems.of(request.param)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def fresh_database(
+    request: pytest.FixtureRequest, tmp_path: Path, postgres_server: servers.PostgresServer
+) -> str:
+    """The address of an empty database, of each kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'windlass.db'}"
+    return postgres_server.new_database()
+
+
+@pytest.fixture(scope="module")
+def kube() -> Iterator[KubeServer]:
+    with KubeServer() as kube:
+        yield kube
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def cluster(
+    request: pytest.FixtureRequest,
+    kube: KubeServer,
+    tmp_path_factory: pytest.TempPathFactory,
+    postgres_server: servers.PostgresServer,
+) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("pods")
+    sqlite = f"sqlite:///{folder / 'w.db'}"
+    db = sqlite if request.param == "sqlite" else postgres_server.new_database()
+    with cluster_on(db, kube, folder / "log") as cluster:
+        yield cluster

@@ -2,12 +2,14 @@
 
 import contextlib
 import itertools
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from windlass.client.pod import PodAttempt
 from windlass.testing.kube import KubeServer, kinds
 from windlass.testing.kube.kinds import Kind
 from windlass.testing.processes import ServerProcess, wait_until
@@ -18,7 +20,16 @@ Json = dict[str, Any]
 
 
 def server_on(db: str, kube: KubeServer, log: Path, *args: str) -> ServerProcess:
-    options = ("--kube-sync-s", "0.3", "--kube-unschedulable-s", "1", "--kube-creating-s", "1")
+    options = (
+        "--kube-refused-tries",
+        "3",
+        "--kube-sync-s",
+        "0.3",
+        "--kube-unschedulable-s",
+        "1",
+        "--kube-creating-s",
+        "1",
+    )
     kube_at = ("--admin-token", TOKEN, "--lease-s", "2", "--kube-url", kube.url)
     port = free_port()
     at = ("--kube-server-url", f"http://127.0.0.1:{port}")
@@ -93,6 +104,19 @@ class Cluster:
         """The one pod of a run, once it is there."""
         [pod] = wait_until(lambda: self.pods(run_id))
         return dict(pod)
+
+    def program(self, pod: Json) -> PodAttempt:
+        """What the program in a pod has in hand."""
+        env = pod["spec"]["containers"][0]["env"]
+        return PodAttempt.from_env({item["name"]: self._value(pod, item) for item in env})
+
+    def _value(self, pod: Json, item: Json) -> str:
+        ref = item.get("valueFrom", {}).get("secretKeyRef")
+        if ref is None:
+            return str(item["value"])
+        namespace = pod["metadata"]["namespace"]
+        secret = self.kube.objects.get("secrets", namespace, ref["name"])
+        return b64decode(secret["data"][ref["key"]]).decode()
 
     def set(self, pod: Json, status: Json) -> None:
         meta = pod["metadata"]

@@ -40,12 +40,13 @@ def counted(cluster: Cluster, outcome: str) -> int:
 
 
 def test_by_redis_none_is_lost_while_redis_collector_and_server_are_killed(
-    redis: RedisServer, tmp_path: Path
+    redis: RedisServer, tmp_path: Path, fresh_database: str
 ) -> None:
-    db, log = f"sqlite:///{tmp_path / 'w.db'}", tmp_path / "log"
     with (
         KubeServer() as kube,
-        cluster_on(db, kube, log, *SELDOM, "--redis", redis.url) as cluster,
+        cluster_on(
+            fresh_database, kube, tmp_path / "log", *SELDOM, "--redis", redis.url
+        ) as cluster,
         collecting(kube, tmp_path, "--redis", redis.url) as collector,
     ):
         runs = [cluster.start(grace_s=1) for _ in range(RUNS)]

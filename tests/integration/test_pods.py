@@ -1,7 +1,6 @@
 """Tasks that are pods, over HTTP to a Pod API server: every end, a cancel, and kill -9."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 import yaml
 
 from tests.integration.pods import TOKEN, Cluster, cluster_on, server_on
-from windlass.client.pod import PodAttempt
 from windlass.model.errors import Unauthorized
 from windlass.testing.kube import KubeServer, kinds
 from windlass.testing.processes import ServerProcess, wait_until
@@ -45,19 +43,6 @@ TRIED_AGAIN = {
     "node-lost": "pod.node_lost",
     "node-unreachable": "pod.node_lost",
 }
-
-
-@pytest.fixture(scope="module")
-def kube() -> Iterator[KubeServer]:
-    with KubeServer() as kube:
-        yield kube
-
-
-@pytest.fixture(scope="module")
-def cluster(kube: KubeServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    folder = tmp_path_factory.mktemp("pods")
-    with cluster_on(f"sqlite:///{folder / 'w.db'}", kube, folder / "log") as cluster:
-        yield cluster
 
 
 def test_a_task_is_a_pod_and_succeeds_with_its_exit_code(cluster: Cluster) -> None:
@@ -153,16 +138,10 @@ def test_after_out_of_memory_the_next_pod_has_more_of_it(cluster: Cluster) -> No
     cluster.until(run, "succeeded")
 
 
-def attempt_in(pod: dict[str, Any]) -> PodAttempt:
-    """What the program in a pod has in hand."""
-    env = pod["spec"]["containers"][0]["env"]
-    return PodAttempt.from_env({item["name"]: item.get("value", "") for item in env})
-
-
 def test_a_program_in_a_pod_hands_in_its_result_with_its_own_token(cluster: Cluster) -> None:
     run = cluster.start({"prep": {"input_key": "$params"}}, sdk=True)
     pod = cluster.begin(run)
-    attempt = attempt_in(pod)
+    attempt = cluster.program(pod)
     assert attempt.input == {}
     assert not attempt.should_stop()
     attempt.succeed({"rows": 7})
@@ -180,14 +159,14 @@ def test_a_pod_that_was_to_hand_in_a_result_and_did_not_has_failed(cluster: Clus
     cluster.until(run, "failed")
     assert "handed in no result" in cluster.attempts(run)[0]["error"]["message"]
     again = cluster.start(sdk=True)
-    attempt_in(cluster.begin(again)).fail("no rows", retry=False)
+    cluster.program(cluster.begin(again)).fail("no rows", retry=False)
     cluster.until(again, "failed")
     assert cluster.attempts(again)[0]["error"]["kind"] == "fatal"
 
 
 def test_a_pods_token_is_good_for_its_own_attempt_alone(cluster: Cluster) -> None:
     runs = [cluster.start(sdk=True) for _ in range(2)]
-    mine, other = (attempt_in(cluster.begin(run)) for run in runs)
+    mine, other = (cluster.program(cluster.begin(run)) for run in runs)
     mine.attempt_id = other.attempt_id
     with pytest.raises(Unauthorized):
         mine.succeed({})
@@ -245,6 +224,34 @@ def test_a_namespace_that_is_not_there_is_the_definitions_fault(cluster: Cluster
     assert attempt["error"]["code"] == "pod.config"
 
 
+def test_a_pod_that_is_forbidden_is_tried_a_few_times_and_then_given_up(
+    cluster: Cluster, kube: KubeServer
+) -> None:
+    kube.faults.refuse(403, times=2, verb="create")
+    cluster.succeed(cluster.pod(run := cluster.start()))
+    cluster.until(run, "succeeded")
+    before = kube.faults.met[403]
+    kube.faults.refuse(403, times=100, verb="create")
+    run = cluster.start({"max_retries": 3})
+    wait_until(lambda: "it is forbidden, try" in cluster.get(run, "/why")["line"])
+    cluster.until(run, "failed")
+    kube.faults.clear()
+    [attempt] = cluster.attempts(run)
+    assert attempt["error"]["code"] == "pod.config"
+    assert "was forbidden 3 times, and is given up" in attempt["error"]["message"]
+    assert "the right to make pods" in attempt["error"]["message"]
+    assert kube.faults.met[403] == before + 3
+
+
+def test_a_pod_that_no_cluster_takes_fails_at_once(cluster: Cluster, kube: KubeServer) -> None:
+    kube.faults.refuse(422, verb="create")
+    run = cluster.start({"max_retries": 3})
+    cluster.until(run, "failed")
+    [attempt] = cluster.attempts(run)
+    assert "trying again would not help" in attempt["error"]["message"]
+    assert "422" in attempt["error"]["message"]
+
+
 @pytest.mark.parametrize(
     ("pod", "place"),
     [
@@ -270,10 +277,10 @@ def test_a_pod_that_could_not_be_made_is_refused_when_it_is_published(
 
 
 def test_a_server_that_is_killed_makes_no_second_pod_and_takes_every_result(
-    kube: KubeServer, tmp_path: Path
+    kube: KubeServer, tmp_path: Path, fresh_database: str
 ) -> None:
     """Killed while pods run and, for some, between what is decided and what is made."""
-    with cluster_on(f"sqlite:///{tmp_path / 'w.db'}", kube, tmp_path / "log") as cluster:
+    with cluster_on(fresh_database, kube, tmp_path / "log") as cluster:
         runs = [cluster.start() for _ in range(PODS)]
         for run in runs:
             cluster.begin(run)
@@ -297,12 +304,11 @@ def test_a_server_that_is_killed_makes_no_second_pod_and_takes_every_result(
 
 
 def test_two_servers_share_the_work_and_make_each_pod_once(
-    kube: KubeServer, tmp_path: Path
+    kube: KubeServer, tmp_path: Path, fresh_database: str
 ) -> None:
-    db = f"sqlite:///{tmp_path / 'w.db'}"
     with (
-        cluster_on(db, kube, tmp_path / "log") as cluster,
-        server_on(db, kube, tmp_path / "other") as other,
+        cluster_on(fresh_database, kube, tmp_path / "log") as cluster,
+        server_on(fresh_database, kube, tmp_path / "other") as other,
     ):
         runs = [cluster.start() for _ in range(6)]
         for run in runs[:3]:

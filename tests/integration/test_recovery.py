@@ -23,15 +23,6 @@ SERVICES = Path(__file__).parent / "services"
 RUNS = 60
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def fresh_database(
-    request: pytest.FixtureRequest, tmp_path: Path, postgres_server: servers.PostgresServer
-) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'windlass.db'}"
-    return postgres_server.new_database()
-
-
 @pytest.fixture
 def effects(tmp_path: Path) -> Path:
     file = tmp_path / "effects"

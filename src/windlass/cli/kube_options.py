@@ -21,6 +21,18 @@ _OPTIONS = (
         help="Pods that may be out at once.",
     ),
     setting(
+        "--kube-refused-tries",
+        type=click.IntRange(min=1),
+        default=12,
+        show_default=True,
+        help="How often a pod that is forbidden is tried before its task fails.",
+    ),
+    setting(
+        "--kube-token-in-env",
+        is_flag=True,
+        help="Put attempts' tokens into pods' variables, and not into a Secret for each pod.",
+    ),
+    setting(
         "--kube-namespace",
         multiple=True,
         metavar="TENANT=NAMESPACE",

@@ -16,11 +16,12 @@ def limit() -> None:
     """Look at limits by key, and change them while everything runs.
 
     A key is what a definition's `limits` make of it, such as `bank:42`. `service:NAME` is for all
-    tasks of a service, `tenant` for all of the tenant's, `budget:UNIT` for what all of those use up
-    (tokens, money, attempts, seconds), `retries` for attempts of tasks that have failed before,
-    `env:NAME` for sessions of an environment and `envs` for all of the tenant's. `quota:runs` (or
-    `tasks`, `envs`, `cpu`, `memory` in MiB, `gpu`) is what the tenant may have at once, and
-    `quota:runs@PROJECT` what one of its projects may.
+    tasks of a service, `image:NAME` for all pods of an image, `tenant` for all of the tenant's,
+    `budget:UNIT` for what all of those use up (tokens, money, attempts, seconds), `retries` for
+    attempts of tasks that have failed before, `env:NAME` for sessions of an environment and `envs`
+    for all of the tenant's. `quota:runs` (or `tasks`, `envs`, `cpu`, `memory` in MiB, `gpu`,
+    `storage` in MiB) is what the tenant may have at once, and `quota:runs@PROJECT` what one of its
+    projects may.
     """
 
 
@@ -42,7 +43,7 @@ def limit() -> None:
 @click.option(
     "--trip-after",
     type=click.IntRange(min=0),
-    help="Failures in a row that open the breaker of `service:NAME`; 0 is no breaker.",
+    help="Failures in a row that open the breaker of `service:NAME` or `image:NAME`; 0 is none.",
 )
 @click.option("--reset", "reset_s", type=float, default=30.0, show_default=True, help="… seconds.")
 @json_option

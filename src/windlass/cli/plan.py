@@ -30,6 +30,9 @@ def plan() -> None:
 @click.option("-i", "--input", "given", default="", help="What the goal is about: JSON or @file.")
 @click.option("--planner", default="", help="The profile that plans; planner.default.")
 @click.option("--worker", default="", help="The profile that does tasks which name none.")
+@click.option(
+    "--profiles", "pods", default="", help="Profiles that are pods, by name: JSON, @file or @-."
+)
 @start_options
 @json_option
 @with_client
@@ -40,6 +43,7 @@ def start_goal(
     given: str,
     planner: str,
     worker: str,
+    pods: str,
     start: Start,
     as_json: bool,
 ) -> None:
@@ -50,6 +54,7 @@ def start_goal(
         input=read_value(given) if given else None,
         planner=planner,
         worker=worker,
+        profiles=read_value(pods) if pods else None,
         key=start.key,
         tags=start.tags,
         priority=start.priority,

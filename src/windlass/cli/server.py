@@ -190,6 +190,20 @@ def dev(
     help="Retries of one tenant that may be out at once; 0 is no bound.",
 )
 @setting(
+    "--image-trip-after",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="Pods in a row whose image cannot be had that open its breaker; 0 is no breaker.",
+)
+@setting(
+    "--image-reset-s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="For how long that breaker is open before one pod is tried.",
+)
+@setting(
     "--tool-effects",
     default="",
     help="Effect classes of tools: deploy=external_irreversible,ping=external_read,….",

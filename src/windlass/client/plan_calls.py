@@ -14,6 +14,7 @@ def start_plan(
     input: object = None,  # noqa: A002  the wire's name
     planner: str = "",
     worker: str = "",
+    profiles: object = None,
     key: str = "",
     tags: Mapping[str, str] | None = None,
     priority: int = 0,
@@ -26,6 +27,7 @@ def start_plan(
         "input": input,
         "plannerProfile": planner or None,
         "workerProfile": worker or None,
+        "profiles": profiles,
         "tags": dict(tags) if tags else None,
         "priority": priority or None,
         "budget": budget or None,

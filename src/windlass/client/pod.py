@@ -2,32 +2,42 @@
 
     from windlass.client.pod import PodAttempt
 
-    attempt = PodAttempt.from_env()
-    attempt.succeed({"rows": count(attempt.input)})
+    with PodAttempt.from_env() as attempt:
+        attempt.progress(0.5, "counting")
+        attempt.succeed({"rows": count(attempt.input)})
 
 A result is handed in before the program ends, and tried again until the server has it: a pod of a
-node with `sdk: true` that ends with exit code 0 and no result has failed.
+node with `sdk: true` that ends with exit code 0 and no result has failed. In a `with` block the
+server hears of the program every few seconds, with what it has logged, and an exception is handed
+in as the failure it is.
 """
 
+import contextlib
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-import httpx
+import msgspec
 
-from windlass.client.backoff import Backoff
-from windlass.model.errors import StaleLease, Unauthorized, Unavailable
-from windlass.protocol.pod_reports import REPORT_PATH
+from windlass.client.actions import Action
+from windlass.client.board import Blackboard
+from windlass.client.pod_line import ASIDE_S, PATIENCE_S, PodLine
+from windlass.model.errors import StaleLease, Unavailable, WindlassError
+from windlass.model.ids import task_of
+from windlass.protocol.exchange import LOG_CHARS_MAX, ActionStart
+from windlass.protocol.pod_reports import PodReported
 
-_CALL_S = 30.0
-_PATIENCE_S = 600.0
-"""For how long a server that is away is waited for."""
+BEAT_S = 10.0
+_SAID_CHARS = 64_000
+"""Of a log, what one report says at most."""
 
 
 class PodAttempt:
-    """The attempt that this pod is."""
+    """The attempt that this pod is. Safe to use from any thread."""
 
     def __init__(
         self,
@@ -36,12 +46,25 @@ class PodAttempt:
         token: str,
         input: Any = None,  # noqa: A002  what everybody calls it
         sleep: Callable[[float], None] = time.sleep,
+        beat_s: float = BEAT_S,
     ) -> None:
         self.attempt_id = attempt_id
         self.input = input
-        self._url = url.rstrip("/") + REPORT_PATH
+        self.stopped = False
+        """Whether the server has said that nobody waits for the result any more."""
         self._token = token
-        self._sleep = sleep
+        self._line = PodLine(url, token, sleep)
+        self._beat_s = beat_s
+        self._lock = threading.Lock()
+        self._saying = threading.Lock()
+        self._log = ""
+        self._logged = self._told = 0
+        self._progress: float | None = None
+        self._message = ""
+        self._calls = 0
+        self._handed_in = False
+        self._over = threading.Event()
+        self._beating: threading.Thread | None = None
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> "PodAttempt":
@@ -53,6 +76,8 @@ class PodAttempt:
         url, attempt, token = (env[name] for name in _NEEDED)
         return cls(url, attempt, token, json.loads(env.get("WINDLASS_INPUT") or "null"))
 
+    # The result
+
     def succeed(self, output: Any = None, usage: Mapping[str, float] | None = None) -> None:
         """Hand in the result."""
         self._hand_in({"output": output, "usage": dict(usage or {})})
@@ -62,35 +87,122 @@ class PodAttempt:
         self._hand_in({"error": {"kind": "failed" if retry else "fatal", "message": message}})
 
     def should_stop(self) -> bool:
-        """Whether nobody waits for the result any more."""
-        return bool(self._post({})["stop"])
+        """Ask whether nobody waits for the result any more."""
+        self._report({})
+        return self.stopped
+
+    # While it runs
+
+    def progress(self, share: float, message: str = "") -> None:
+        """Say how far the work is, from 0 to 1, and what it is at: told at once."""
+        with self._lock:
+            self._progress, self._message = min(1.0, max(0.0, share)), message
+        self.heartbeat()
+
+    def log(self, text: str) -> None:
+        """Add a line to the attempt's log: told with the next heartbeat, and with the result."""
+        with self._lock:
+            room = LOG_CHARS_MAX - self._logged
+            line = f"{text}\n"[:room]
+            self._log += line
+            self._logged += len(line)
+
+    def heartbeat(self) -> bool:
+        """Tell the server that the program is there, and what it has logged since; false if nobody
+        waits for it any more. A server that is away is told the next time."""
+        with self._lock:
+            told: dict[str, Any] = {"beat": True, "message": self._message}
+            if self._progress is not None:
+                told["progress"] = self._progress
+        with contextlib.suppress(Unavailable):
+            self._report(told)
+        return not self.stopped
+
+    def action(
+        self,
+        tool: str,
+        effect: str = "",
+        *,
+        input: Any = None,  # noqa: A002  what people call it
+        summary: str = "",
+        approval: str = "",
+        call_id: str = "",
+    ) -> Action:
+        """Something this attempt does outside, for `with`: written into the ledger before the body
+        runs, and after it with its outcome."""
+        with self._lock:
+            self._calls += 1
+            number = self._calls
+        start = ActionStart(
+            attempt_id=self.attempt_id,
+            token=self._token,
+            call_id=call_id or str(number),
+            tool=tool,
+            effect=effect,
+            input=input,
+            summary=summary,
+            approval_token=approval,
+        )
+        return Action(self._line, start)
+
+    @property
+    def blackboard(self) -> Blackboard:
+        """What this run's tasks let each other know: read all of it, write below your own task."""
+        return Blackboard(self._line, self.attempt_id, task_of(self.attempt_id), self._token)
+
+    def __enter__(self) -> Self:
+        self._beating = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        self._beating.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        if self._beating is not None:
+            self._beating.join()
+        if error is not None and not self._handed_in and not self.stopped:
+            with contextlib.suppress(WindlassError):
+                self.fail(f"{type(error).__name__}: {error}")
+
+    def _beat(self) -> None:
+        while not self._over.wait(self._beat_s) and not self.stopped:
+            # Whatever is wrong with the line shows where the result is handed in.
+            with contextlib.suppress(WindlassError):
+                self.heartbeat()
+
+    # Telling
 
     def _hand_in(self, outcome: dict[str, Any]) -> None:
-        answer = self._post(outcome)
-        if answer["status"] == "stale":
-            raise StaleLease(str(answer.get("detail") or "this attempt does not count any more"))
+        while self._unsaid():
+            self._report({}, PATIENCE_S)
+        answer = self._report(outcome, PATIENCE_S)
+        self._handed_in = True
+        if answer.status == "stale":
+            raise StaleLease(answer.detail or "this attempt does not count any more")
 
-    def _post(self, outcome: dict[str, Any]) -> dict[str, Any]:
-        body = {"attemptId": self.attempt_id, **outcome}
-        headers = {"Authorization": f"Bearer {self._token}"}
-        backoff, give_up = Backoff(first_s=0.2, most_s=10.0), time.monotonic() + _PATIENCE_S
-        while True:
-            try:
-                answer = httpx.post(self._url, json=body, headers=headers, timeout=_CALL_S)
-            except httpx.TransportError as error:
-                why = str(error) or type(error).__name__
-            else:
-                if answer.status_code == 200:
-                    taken: dict[str, Any] = answer.json()
-                    return taken
-                why = f"{answer.status_code} {answer.text[:200]}"
-                if answer.status_code in (401, 403):
-                    raise Unauthorized(why)
-                if answer.status_code < 500 and answer.status_code != 429:
-                    raise Unavailable(f"the server does not take this: {why}")
-            if time.monotonic() > give_up:
-                raise Unavailable(f"the server cannot be reached: {why}")
-            self._sleep(backoff.pause_s())
+    def _unsaid(self) -> bool:
+        with self._lock:
+            return bool(self._log) and not self.stopped
+
+    def _report(self, outcome: dict[str, Any], patience_s: float = ASIDE_S) -> PodReported:
+        """Say it, with the next piece of the log, which counts once it was answered."""
+        with self._saying:
+            with self._lock:
+                piece, offset = self._log[:_SAID_CHARS], self._told
+            said = {"attemptId": self.attempt_id, **outcome}
+            if piece:
+                said |= {"log": piece, "logOffset": offset}
+            raw = self._line.say("report", said, patience_s)
+            answer = msgspec.json.decode(raw, type=PodReported)
+            with self._lock:
+                self._log = self._log[len(piece) :]
+                self._told += len(piece)
+                self.stopped = self.stopped or answer.stop
+            return answer
 
 
 _NEEDED = ("FLOWFORGE_API_ENDPOINT", "WINDLASS_ATTEMPT", "FLOWFORGE_AUTH_TOKEN")

@@ -29,7 +29,7 @@ from windlass.kernel.events import RunEvent
 from windlass.model.envs import EnvResource
 from windlass.model.errors import Unavailable
 from windlass.model.ids import uuid7
-from windlass.model.limits import RETRY_KEY, Limit, LimitRule, LimitUse, usual_burst
+from windlass.model.limits import RETRY_KEY, Limit, LimitRule, LimitUse, image_key, usual_burst
 from windlass.model.rows import Row
 from windlass.model.tenants import ALL, DEFAULT
 from windlass.ports.store import Cond, Store
@@ -69,6 +69,10 @@ class Settings(msgspec.Struct, frozen=True):
     """How many retries of a tenant may begin in a minute; 0 is no bound."""
     retries_at_once: int = 0
     """How many of them may be out at the same time."""
+    image_trip_after: int = 5
+    """Pods in a row whose image could not be had that open its breaker; 0 is none."""
+    image_reset_s: float = 60.0
+    """For how long it stays open before one pod is tried."""
     tool_effects: str = ""
     """Effect classes of tools beside those built in, as `deploy=external_irreversible,…`."""
     limits: Limits = Limits()
@@ -97,6 +101,7 @@ class Engine:
         self.advance = Advance(store, self.graphs, self.settings.limits)
         self.advance.limiting.rules.retries = retry_limit(self.settings)
         self.advance.prepare = self.rules
+        self.advance.limiting.rules.images = image_limit(self.settings)
         self.recent: dict[tuple[str, str], tuple[int, Any]] = {}
         """Requests checked a moment ago, by tenant and digest, with when to check again. Whoever
         changes what was checked against clears it, for all."""
@@ -205,6 +210,14 @@ class Engine:
                 continue
             return new
         raise Unavailable(f"{table.TABLE} {key} changes too often")
+
+
+def image_limit(settings: Settings) -> Limit | None:
+    """What the settings say of the breaker of every image."""
+    if not settings.image_trip_after:
+        return None
+    reset_ms = int(settings.image_reset_s * 1000)
+    return Limit(image_key(""), trip_after=settings.image_trip_after, reset_ms=reset_ms)
 
 
 def retry_limit(settings: Settings) -> Limit | None:

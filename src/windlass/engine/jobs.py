@@ -17,6 +17,7 @@ from windlass.kernel.events import (
     AttemptSucceeded,
     BoardWritten,
     BreakRun,
+    BriefAsked,
     CheckpointAnswered,
     Claim,
     EnvAllocated,
@@ -96,6 +97,7 @@ class Job:
                 | AttemptStarted()
                 | AttemptDetached()
                 | PodObserved()
+                | BriefAsked()
                 | NextRequested()
                 | BoardWritten()
                 | ActionBegan()

@@ -5,11 +5,13 @@ from uuid import UUID, uuid5
 
 import msgspec
 
+from windlass.dialects.fields import Problems
+from windlass.dialects.plan.profiles import given_profiles
 from windlass.engine import runs
 from windlass.engine.engine import Engine
 from windlass.engine.flows import Target, target_of
-from windlass.kernel.planning.settings import PlanSettings, read_settings
-from windlass.model.errors import BadRequest, Conflict, DefinitionError, Unavailable
+from windlass.kernel.planning.settings import judged_by_pods, read_settings
+from windlass.model.errors import BadRequest, Conflict, Unavailable
 from windlass.model.plans import Plan, read_plan
 from windlass.model.rows import Flow, Json, Version
 from windlass.model.tenants import own_name
@@ -30,7 +32,7 @@ async def start(
     project: str = "",
 ) -> tuple[runs.Started, Target]:
     """Begin a run for a goal; a plan that comes with it is checked first."""
-    check(settings)
+    settings = with_profiles(settings)
     target = await plan_target(engine)
     text = msgspec.json.encode(settings, order="sorted").decode()
     started = await runs.start_run(
@@ -39,16 +41,23 @@ async def start(
     return started, target
 
 
-def check(settings: dict[str, Any]) -> PlanSettings:
-    """The settings of a plan, or an error that says all that is wrong."""
-    read = read_settings(settings)
+def with_profiles(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a plan with its profiles as a run keeps them, or an error that says all that
+    is wrong."""
+    problems = Problems()
+    planner = str(settings.get("planner_profile") or "")
+    profiles = given_profiles(settings.get("profiles"), planner, problems)
+    kept = {name: value for name, value in settings.items() if name != "profiles"}
+    read = read_settings(kept)
     if isinstance(read, str):
         raise BadRequest(read)
     if read.plan is not None:
         plan = read_plan(read.plan, read.limits)
-        if not isinstance(plan, Plan):
-            raise DefinitionError(plan)
-    return read
+        wrong = plan if not isinstance(plan, Plan) else judged_by_pods(profiles, plan)
+        for problem in wrong:
+            problems.add(problem.path, problem.reason, problem.hint)
+    problems.raise_if_any()
+    return {**kept, "profiles": profiles} if profiles else kept
 
 
 async def plan_target(engine: Engine) -> Target:

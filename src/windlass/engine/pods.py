@@ -7,18 +7,20 @@ from typing import cast
 from windlass.engine import facts
 from windlass.engine.attempts import Attempts, bounded
 from windlass.engine.engine import Engine
-from windlass.kernel.events import AttemptDetached
+from windlass.kernel.events import AttemptDetached, BriefAsked
 from windlass.model.errors import Conflict, NotFound, StaleLease
-from windlass.model.graph import Transport
+from windlass.model.graph import Node, Transport
 from windlass.model.ids import run_of, task_of
 from windlass.model.pods import DETACHED_UNTIL, Outcome, PodClass, PodSighting, read_ref
 from windlass.model.queues import service_of, transport_of
-from windlass.model.rows import Attempt, LogChunk, Run, Task, read_failure
+from windlass.model.rows import Attempt, Json, LogChunk, Run, Task, read_failure
 from windlass.model.states import ATTEMPT_LIVE, AttemptState
 from windlass.ports.pods import Detached, PodTask
 from windlass.ports.store import Cond, Writes
 
 _PAGE = 1_000
+_TAIL = 10_000_000
+"""Where the end of what a pod has said stands: behind all that its program has logged itself."""
 _HISTORY_MAX = 100
 
 
@@ -57,10 +59,17 @@ class PodAttempts(Attempts):
             node=task.node,
             number=attempt.number,
             tenant=run.tenant,
-            input=task.input or "null",
+            input=await self._input(attempt, task, node),
             spec=node.target.pod,
             oom_count=await self._out_of_memory(task) if attempt.number > 1 else 0,
         )
+
+    async def _input(self, attempt: Attempt, task: Task, node: Node) -> Json:
+        """What its program is told: of a plan's task the brief, as any worker of it gets it."""
+        if node.planned is None:
+            return task.input or "null"
+        brief: Json = await self._engine.submit(BriefAsked(attempt.id))
+        return brief
 
     async def _out_of_memory(self, task: Task) -> int:
         where = [Cond("id", ">", task.id + "@"), Cond("id", "<", task.id + "A")]
@@ -110,9 +119,9 @@ class PodAttempts(Attempts):
         engine = self._engine
         chunk = LogChunk(
             attempt_id=attempt_id,
-            number=0,
+            number=_TAIL,
             run_id=run_of(attempt_id),
-            channel="log",
+            channel="stdout",
             text=bounded(text) or "",
             at=engine.store.now(),
         )

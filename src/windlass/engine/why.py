@@ -8,6 +8,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.envs.why import allocating_line, env_line
 from windlass.engine.flows import POCKETFLOW
 from windlass.engine.limits.why import limit_line, run_line
+from windlass.engine.pod_progress import progress_line
 from windlass.engine.workers import live_workers, serves
 from windlass.kernel.checkpoints import is_held_back
 from windlass.kernel.envs import is_allocating
@@ -97,7 +98,7 @@ async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
             attempt is not None and attempt.state in ATTEMPT_LIVE
         ):
             if attempt.external_ref:
-                return f"{name} {pod_line(engine, attempt)}"
+                return f"{name} {await pod_line(engine, attempt)}"
             left = (attempt.lease_until - now) / 1000
             lease = (
                 f"lease for {left:.0f} s more" if left > 0 else "lease expired, being taken back"
@@ -203,12 +204,13 @@ async def link_line(engine: Engine, task: Task, service: str, since: float) -> s
     return f" for {since:.0f} s: no worker on the link has {package}; {hint}"
 
 
-def pod_line(engine: Engine, attempt: Attempt) -> str:
+async def pod_line(engine: Engine, attempt: Attempt) -> str:
     """How far the pod of an attempt has come, as its launcher saw it last."""
     pod = f"pod {read_ref(attempt.external_ref).pod}"
     stop = ", asked to stop" if attempt.cancel_at is not None else ""
     if attempt.state is AttemptState.RUNNING:
-        return f"runs in {pod} (attempt {attempt.number}{stop})"
+        said = await progress_line(engine, attempt.id)
+        return f"runs in {pod} (attempt {attempt.number}{stop}){said}"
     waits = engine.system.pods_wait.get(attempt.id, "has not begun")
     return f"is {pod} (attempt {attempt.number}{stop}), which {waits}"
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from windlass.kernel import blackboard
 from windlass.kernel.checkpoints import asked_id, from_outside_id
@@ -155,7 +156,7 @@ def common(turn: Turn, task: Task, node: Node, role: Role) -> dict[str, Any]:
             "alias": node.key,
             "goal": planned.goal if planned is not None else "",
             "inputs": inputs_told(task, node, settings),
-            "worker_profile": node.target.service if node.target is not None else "",
+            "worker_profile": profile_of(node),
             "attempt_no": task.attempts + 1,
         },
         "predecessors": [
@@ -168,6 +169,19 @@ def common(turn: Turn, task: Task, node: Node, role: Role) -> dict[str, Any]:
         "blackboard": blackboard.captured(turn, task, list(rows)) if planned else [],
         "budget": parse(turn.left or "{}"),
     }
+
+
+def profile_of(node: Node) -> str:
+    """Who does the tasks of a node."""
+    if node.planned is not None and node.planned.pod_profile:
+        return node.planned.pod_profile
+    return node.target.service if node.target is not None else ""
+
+
+def given_brief(turn: Turn, task: Task, node: Node) -> Json:
+    """The brief of the attempt that a task has, once more, for whoever has lost it."""
+    before = replace(task, attempts=task.attempts - 1)
+    return work_brief(turn, before, node, None)
 
 
 def inputs_told(task: Task, node: Node, settings: PlanSettings | None) -> Any:

@@ -24,6 +24,7 @@ from windlass.kernel.events import (
     BoardRebuilt,
     BoardWritten,
     BreakRun,
+    BriefAsked,
     CancelRequested,
     CheckpointAnswered,
     Claim,
@@ -92,7 +93,7 @@ def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) 
             return reports.started(turn, event)
         case AttemptFailed():
             return reports.failed(turn, event)
-        case AttemptDetached() | PodObserved():
+        case AttemptDetached() | PodObserved() | BriefAsked():
             return pods.decide(turn, event)
         case ActionBegan() | ActionEnded():
             return reports.action(turn, event)
@@ -154,6 +155,7 @@ def run_id_of(event: RunEvent | StartRun) -> str:
             | AttemptFailed()
             | AttemptDetached()
             | PodObserved()
+            | BriefAsked()
             | ActionBegan()
             | ActionEnded()
             | BoardWritten()

@@ -179,6 +179,12 @@ class PodObserved(msgspec.Struct, frozen=True):
     seen: PodSighting
 
 
+class BriefAsked(msgspec.Struct, frozen=True):
+    """Whoever makes the pod of an attempt asks what its program is to be told."""
+
+    attempt_id: str
+
+
 class ActionBegan(msgspec.Struct, frozen=True):
     """An attempt is about to do something outside."""
 
@@ -363,6 +369,7 @@ RunEvent = (
     | AttemptFailed
     | AttemptDetached
     | PodObserved
+    | BriefAsked
     | ActionBegan
     | ActionEnded
     | BoardWritten

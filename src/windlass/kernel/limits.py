@@ -13,7 +13,14 @@ from windlass.kernel.turn import Turn
 from windlass.kernel.values import Reader
 from windlass.model.envs import env_key, is_env_key
 from windlass.model.graph import LimitSpec, Node, Ref
-from windlass.model.limits import FORBIDDEN, KEY_CHARS_MAX, Limit, read_limits, write_limits
+from windlass.model.limits import (
+    FORBIDDEN,
+    KEY_CHARS_MAX,
+    Limit,
+    image_key,
+    read_limits,
+    write_limits,
+)
 from windlass.model.quotas import is_reserved, project_mark, wants_of
 from windlass.model.rows import Json, Task
 from windlass.model.states import CheckpointState, TaskState
@@ -31,6 +38,7 @@ def limits_of(turn: Turn, task: Task, node: Node) -> Json:
     if turn.project:
         also.append(project_mark(turn.project))
     if node.target is not None and node.target.pod is not None:
+        also.append(Limit(image_key(node.target.pod.image)))
         also += wants_of(node.target.pod)
     known = constant(node.limits)
     if known is not None:
@@ -45,9 +53,9 @@ def limits_of(turn: Turn, task: Task, node: Node) -> Json:
 
 def is_limited(turn: Turn, node: Node) -> bool:
     """Whether tasks of a node are under any limits."""
-    if node.limits or node.budget or turn.budget or node.env:
+    if node.limits or node.budget or turn.budget or node.env or turn.project:
         return True
-    return bool(turn.project or (node.target is not None and node.target.pod is not None))
+    return node.target is not None and node.target.pod is not None
 
 
 @lru_cache(maxsize=4096)

@@ -8,8 +8,9 @@ pod changes nothing and costs no retry. How a pod failed is a class, and each ha
 """
 
 from windlass.kernel import cancel, reports, steering
+from windlass.kernel.briefs import given_brief
 from windlass.kernel.decision import Decision
-from windlass.kernel.events import AttemptDetached, AttemptSucceeded, PodObserved
+from windlass.kernel.events import AttemptDetached, AttemptSucceeded, BriefAsked, PodObserved
 from windlass.kernel.finish import finish
 from windlass.kernel.leases import is_held
 from windlass.kernel.nodes import call
@@ -54,8 +55,15 @@ _KINDS = {
 """What each class is to whoever knows nothing of pods: retries, breakers, edges."""
 
 
-def decide(turn: Turn, event: AttemptDetached | PodObserved) -> Decision:
-    return detached(turn, event) if isinstance(event, AttemptDetached) else observed(turn, event)
+def decide(turn: Turn, event: AttemptDetached | PodObserved | BriefAsked) -> Decision:
+    match event:
+        case AttemptDetached():
+            return detached(turn, event)
+        case PodObserved():
+            return observed(turn, event)
+        case BriefAsked():
+            task, _ = reports.live(turn, event.attempt_id)
+            return Decision(answer=given_brief(turn, task, turn.node(task)))
 
 
 def detached(turn: Turn, event: AttemptDetached) -> Decision:

@@ -6,7 +6,7 @@ A watch's answer is read as it comes and cut into lines here; what the lines mea
 import contextlib
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 import msgspec
@@ -17,6 +17,7 @@ from windlass.model.errors import Unavailable, WindlassError
 CALL_S = 30.0
 LINE_BYTES_MAX = 8 << 20
 """No object of etcd's is half as large; what is, was not sent by an API server."""
+_MERGE = "application/merge-patch+json"
 _ALIVE = [
     # A watch is silent for minutes; these tell a quiet server from a dead way to it.
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -54,6 +55,20 @@ class KubeRefused(WindlassError):
         return self.code == 410
 
 
+class KubeCalls(Protocol):
+    """Single requests to an API server, whatever is between."""
+
+    async def close(self) -> None: ...
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        body: Any = None,
+    ) -> bytes: ...
+
+
 class KubeApi:
     """One API server."""
 
@@ -82,7 +97,7 @@ class KubeApi:
         headers = self.access.headers()
         content = None if body is None else msgspec.json.encode(body)
         if content is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = _MERGE if method == "PATCH" else "application/json"
         with _reachable(self.access.url):
             answer = await self._http.request(
                 method, path, params=params, content=content, headers=headers

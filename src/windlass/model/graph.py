@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.model.pods import PodSpec
+from windlass.model.pods import NAMESPACE, PodSpec
 
 
 class Kind(StrEnum):
@@ -118,6 +118,11 @@ class Target(msgspec.Struct, frozen=True):
     def queue(self) -> str:
         """The ready queue: whoever claims states which queues it can serve."""
         return f"{self.transport}:{self.service}"
+
+
+def pod_target(pod: PodSpec) -> Target:
+    """A namespace is what a queue of pods is for, whoever's turn it is there."""
+    return Target(Transport.POD, pod.namespace or NAMESPACE, pod=pod)
 
 
 class Retry(msgspec.Struct, frozen=True):
@@ -236,6 +241,8 @@ class Planned(msgspec.Struct, frozen=True, omit_defaults=True):
     priority: int = 0
     env: dict[str, Any] | None = None
     blackboard_scope: str = ""
+    pod_profile: str = ""
+    """The profile that does it, where that is a pod and no service."""
 
 
 class Node(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ that attempt, so what is in use is always the number of live attempts that hold 
 """
 
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 
 import msgspec
 
@@ -18,6 +19,7 @@ KEY_CHARS_MAX = 200
 _AMOUNT = "\t"
 """Stands between a key and an amount, and so in no key."""
 FORBIDDEN = frozenset(("\0", _AMOUNT))
+_IMAGE = "image:"
 PAUSE_MS_MAX = 3_600_000
 """For how long a service may ask everybody to stay away, at once."""
 
@@ -141,6 +143,19 @@ def key_of(id_: str) -> str:
 def service_key(service: str) -> str:
     """The key all attempts of a service share, where a rule or a push-back is about them."""
     return f"service:{service}"
+
+
+def image_key(image: str) -> str:
+    """The key all pods of an image share; of a long one as much as fits, and a digest."""
+    key = f"{_IMAGE}{image}"
+    if len(key) <= KEY_CHARS_MAX:
+        return key
+    mark = blake2b(image.encode(), digest_size=6).hexdigest()
+    return f"{key[: KEY_CHARS_MAX - len(mark) - 1]}~{mark}"
+
+
+def is_image_key(key: str) -> bool:
+    return key.startswith(_IMAGE)
 
 
 RETRY_KEY = "retries"

@@ -118,6 +118,8 @@ class StartBody(Wire, frozen=True, kw_only=True):
     """A plan to begin with; without it a planner is asked."""
     planner_profile: str | None = None
     worker_profile: str | None = None
+    profiles: dict[str, Any] | None = None
+    """Profiles that are pods: `{NAME: {"kind": "pod", "pod": {…}}}`."""
     output_schema: dict[str, Any] | None = None
     on_failure: str | None = None
     limits: dict[str, Any] | None = None

@@ -96,7 +96,9 @@ async def limit_lines(engine: Engine) -> list[str]:
     for use in uses:
         labels = f'tenant="{use.tenant}",key="{label(use.key)}"'
         lines.append(f"windlass_limit_waiting{{{labels}}} {use.parked}")
-    lines.append("# HELP windlass_breaker_open Services whose breaker is open or half-open.")
+    lines.append(
+        "# HELP windlass_breaker_open Services and images whose breaker is open or half-open."
+    )
     lines.append("# TYPE windlass_breaker_open gauge")
     tripped = [Cond("tripped", "=", 1)]
     for use in await engine.store.page(LimitUse, tripped, limit=KEYS_MAX):

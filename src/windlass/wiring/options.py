@@ -54,6 +54,10 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Retries of a tenant that may begin in a minute; 0 is no bound."""
     retry_budget_concurrent: int = 0
     """Retries of a tenant that may be out at once; 0 is no bound."""
+    image_trip_after: int = 5
+    """Pods in a row whose image cannot be had that open its breaker; 0 is no breaker."""
+    image_reset_s: float = 60.0
+    """For how long it stays open before one pod is tried."""
     tool_effects: str = ""
     """Effect classes of tools, as `deploy=external_irreversible,ping=external_read`."""
     kube_url: str = ""
@@ -64,6 +68,10 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster this server runs in."""
     kube_pods: int = 100
     """How many pods may be out at once."""
+    kube_refused_tries: int = 12
+    """How often a pod that is forbidden is tried before its task fails."""
+    kube_token_in_env: bool = False
+    """Put attempts' tokens into pods' variables, where no Secrets may be made."""
     kube_namespace: tuple[str, ...] = ()
     """`TENANT=NAMESPACE`: where pods of a tenant may be, the first being its own."""
     kube_sync_s: float = 5.0

@@ -29,11 +29,20 @@ def make_launcher(engine: Engine, options: ServerOptions) -> tuple[PodLauncher, 
         pods_max=options.kube_pods,
         namespaces=read_namespaces(options.kube_namespace),
         endpoints={"FLOWFORGE_API_ENDPOINT": url} if url else {},
+        refused_tries=options.kube_refused_tries,
+        token_in_env=options.kube_token_in_env,
     )
     deadlines = Deadlines(
         unschedulable_s=options.kube_unschedulable_s, creating_s=options.kube_creating_s
     )
-    sync = PodSync(work, api, launcher, every_s=options.kube_sync_s, deadlines=deadlines)
+    sync = PodSync(
+        work,
+        api,
+        launcher,
+        every_s=options.kube_sync_s,
+        deadlines=deadlines,
+        secrets=bool(url) and not options.kube_token_in_env,
+    )
     work.on_end.append(sync.ended)
     return launcher, sync
 

@@ -106,6 +106,8 @@ def settings_of(options: ServerOptions) -> Settings:
         no_worker_s=options.no_worker_s,
         retries_per_minute=options.retry_budget_per_minute,
         retries_at_once=options.retry_budget_concurrent,
+        image_trip_after=options.image_trip_after,
+        image_reset_s=options.image_reset_s,
         tool_effects=options.tool_effects,
         worker_kept_s=options.worker_kept_days * 86_400,
         manifest_kept_s=options.worker_kept_days * 86_400,

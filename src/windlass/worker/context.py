@@ -8,9 +8,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from windlass.client.board import Blackboard
 from windlass.protocol.exchange import ActionStart
 from windlass.worker.actions import Action
-from windlass.worker.blackboard import Blackboard
 from windlass.worker.desk import Desk
 from windlass.worker.envs import Env
 from windlass.worker.errors import ActionRefused, Cancelled, PermanentError

@@ -11,6 +11,7 @@ import httpx
 import msgspec
 
 from windlass.client.backoff import Backoff
+from windlass.client.board import Board
 from windlass.client.problems import error_of
 from windlass.client.tls import http_tls
 from windlass.model.errors import BadRequest, Conflict, Denied, NotFound, Unavailable, WindlassError
@@ -27,7 +28,6 @@ from windlass.protocol.envs import (
 )
 from windlass.protocol.exchange import ActionEnd, ActionStart
 from windlass.worker.actions import Ledger
-from windlass.worker.blackboard import Board
 from windlass.worker.calls import ANSWER_S, worker_path
 from windlass.worker.envs import EnvDesk
 from windlass.worker.settings import WorkerSettings

@@ -44,6 +44,10 @@ NO_LINE = {
         (
             "POST /api/v1/facts",
             "POST /api/v1/pods/report",
+            "POST /api/v1/pods/actions",
+            "POST /api/v1/pods/actions/end",
+            "POST /api/v1/pods/blackboard",
+            "POST /api/v1/pods/blackboard/read",
             "POST /api/v1/workers",
             "POST /api/v1/workers/register",
             "POST /api/v1/workers/heartbeat",

@@ -691,6 +691,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pods/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The program in a pod is about to do something outside: it is written down first. */
+        post: operations["pods_begin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pods/actions/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** How something that the program in a pod did outside went. */
+        post: operations["pods_end"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pods/blackboard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The program in a pod writes on the blackboard, below its own task. */
+        post: operations["pods_write"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pods/blackboard/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The program in a pod reads a key of its run, or all that begin so. */
+        post: operations["pods_read"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/pods/report": {
         parameters: {
             query?: never;
@@ -700,7 +768,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The program in a pod hands in its result or an error, or asks whether to go on. Its token is */
+        /** The program in a pod hands in its result or an error, says how far it is and what it logs, or */
         post: operations["pods_report"];
         delete?: never;
         options?: never;
@@ -3205,12 +3273,22 @@ export interface components {
         PodReason: "Completed" | "ContainerCreating" | "CreateContainerConfigError" | "CreateContainerError" | "DeadlineExceeded" | "Deleted" | "ErrImagePull" | "Error" | "Evicted" | "ImagePullBackOff" | "InitFailed" | "InvalidImageName" | "NodeLost" | "OOMKilled" | "Preempted" | "Running" | "StartError" | "Unschedulable";
         /**
          * PodReport
-         * @description A result, an error, or neither, to learn whether to go on.
+         * @description A result, an error, or neither, to say how it goes and to learn whether to go on.
          */
         PodReport: {
             attemptId: string;
+            /** @default false */
+            beat: boolean;
             error?: components["schemas"]["Fault"];
+            /** @default  */
+            log: string;
+            /** @default 0 */
+            logOffset: number;
+            /** @default  */
+            message: string;
             output?: unknown;
+            /** @default null */
+            progress: number | null;
             /** @default {} */
             usage: {
                 [key: string]: number;
@@ -3626,6 +3704,8 @@ export interface components {
             plannerProfile: string | null;
             /** @default 0 */
             priority: number;
+            /** @default null */
+            profiles: Record<string, never> | null;
             /** @default  */
             project: string;
             /** @default  */
@@ -5534,6 +5614,138 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PackageDetail"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    pods_begin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ActionStart"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReceipt"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    pods_end: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ActionEnd"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionReceipt"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    pods_write: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BoardWrite"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardWrote"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    pods_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BoardRead"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BoardFound"];
                 };
             };
             /** @description Refused */

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from windlass.dialects.fields import Fields, Problems
-from windlass.dialects.flow.pods import read_pod
 from windlass.dialects.plain import under
-from windlass.model.graph import Target, Transport
-from windlass.model.pods import NAMESPACE, PodSpec
+from windlass.dialects.pods import read_pod
+from windlass.model.graph import Target, Transport, pod_target
+from windlass.model.pods import PodSpec
 
 CALL_FIELDS = frozenset({"service", "exec_type", "exec_mode", "func", "script", "pod"})
 
@@ -75,8 +75,7 @@ def target_of(call: Call, where: str, problems: Problems) -> Target | None:
             missing = "script", "no command to run", "give script.cmd, or script.code"
         case Transport.POD:
             if call.pod is not None:
-                # A namespace is what a queue of pods is for, whoever's turn it is there.
-                return Target(transport, call.pod.namespace or NAMESPACE, pod=call.pod)
+                return pod_target(call.pod)
             missing = "pod", "no pod to run", "give pod.image, as in pod: {image: busybox:1.36}"
         case _:
             if call.service:

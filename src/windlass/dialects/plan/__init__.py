@@ -6,6 +6,7 @@ for any goal.
 
 from windlass.dialects.budgets import read_budget_field
 from windlass.dialects.fields import Fields, Problems
+from windlass.dialects.plan.profiles import read_profiles
 from windlass.model.graph import Activation, Graph, Kind, Node, Output, Ref, Root
 from windlass.model.plans import OnFailure
 
@@ -28,7 +29,7 @@ _FIELDS = frozenset(
 def compile_plan(definition: object) -> Graph:
     """The graph a definition stands for; raises DefinitionError with every problem in it."""
     problems = Problems()
-    fields = Fields(definition, "", _FIELDS | {"budget"}, problems)
+    fields = Fields(definition, "", _FIELDS | {"budget", "profiles"}, problems)
     budget = read_budget_field(fields)
     fields.text("goal")
     for name in ("planner_profile", "worker_profile"):
@@ -36,8 +37,11 @@ def compile_plan(definition: object) -> Graph:
     fields.one_of("on_failure", [str(word) for word in OnFailure])
     for name in ("plan", "output_schema", "limits"):
         fields.mapping(name)
+    profiles = read_profiles(fields)
     problems.raise_if_any()
     settings = {name: _source(fields, name) for name in sorted(_FIELDS)}
+    given = Ref(Root.LITERAL, literal=profiles) if profiles else Ref(Root.PARAMS, ("profiles",))
+    settings["profiles"] = given
     node = Node(
         path=ROOT,
         kind=Kind.PLAN,

@@ -11,6 +11,7 @@ from windlass.dialects.workflow.connections import Connector
 from windlass.dialects.workflow.draft import Draft, Place
 from windlass.dialects.workflow.lowering import Lowering
 from windlass.dialects.workflow.packages import Catalog, check_packages, take, with_locked
+from windlass.dialects.workflow.runtimes import with_runtimes
 from windlass.dialects.workflow.shape import Json, Source
 from windlass.dialects.workflow.source import read_source
 from windlass.dialects.workflow.spots import Inside
@@ -84,7 +85,8 @@ def _lower(
 ) -> Draft:
     """The graph in the making, with all that is wrong with it."""
     problems = Problems(strict=strict)
-    source = with_locked(_read(definition, limits, problems), locked, problems)
+    source = with_runtimes(_read(definition, limits, problems), problems)
+    source = with_locked(source, locked, problems)
     check_packages(source, problems)
     bodies = {"": source.body} | {key: g.body for key, g in source.subgraphs.items()}
     for body in bodies.values():

@@ -27,6 +27,7 @@ from windlass.model.graph import (
     Root,
     Target,
     Transport,
+    pod_target,
 )
 from windlass.model.ids import node_path
 
@@ -122,19 +123,12 @@ class Lowering:
         if schemas.parameters is not None:
             full = with_defaults(entry.parameters, schemas.parameters)
             check_parameters(full, schemas.parameters, spot.filled, where, self._draft.problems)
-        service = f"{place.package}@{place.version}:{entry.type}"
         node = Node(
             path=spot.path,
             kind=Kind.CALL,
             activation=Activation.ANY if spot.awaited else Activation.ALL,
             fires_all=True,
-            target=Target(
-                Transport.LINK,
-                service,
-                package=place.package,
-                version=place.version,
-                handler=entry.type,
-            ),
+            target=_target(entry, place),
             params=parameters,
             fills=spot.fills,
             when=spot.when,
@@ -203,6 +197,19 @@ def _offered(entry: Entry, inside: Inside) -> list[Fill]:
             place = path_into(entry, (), bound.path)
             fills.append(Fill(place, Ref(Root.CONTAINER, inside.offers[key])))
     return fills
+
+
+def _target(entry: Entry, place: Place) -> Target:
+    """Whoever has the package, or a pod."""
+    if entry.pod is not None:
+        return pod_target(entry.pod)
+    return Target(
+        Transport.LINK,
+        f"{place.package}@{place.version}:{entry.type}",
+        package=place.package,
+        version=place.version,
+        handler=entry.type,
+    )
 
 
 def _place(entry: Entry, spot: Spot, role: str, host: str = "", path: str = "") -> Place:

@@ -36,6 +36,7 @@ NODE_FIELDS = frozenset(
         "retry",
         "timeoutMs",
         "env",
+        "runtime",
     }
 )
 ROLES = ("node", "container", "middleware")
@@ -101,6 +102,7 @@ def _read_entry(
         affinity=read_affinity(fields),
         strict=is_strict(fields.raw("extensions")),
         env=read_env(fields),
+        runtime=fields.text("runtime"),
     )
 
 

@@ -153,6 +153,8 @@ def check_packages(source: Source, problems: Problems) -> None:
         if entry.container is not None:
             continue
         package, where = entry.package, under(entry.where, "package")
+        if package is None and entry.pod is not None:
+            continue  # what it does is in its image
         if package is None:
             hint = "name the package its type comes from"
             problems.add(where, f'node "{entry.label:.60}" names no package', hint)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from windlass.dialects.envs import NO_ENV, Env
 from windlass.model.graph import Affinity, Fill, Output, Retry, Step
+from windlass.model.pods import PodSpec
 
 Path = tuple[Step, ...]
 """Steps down from a task's parameters or results."""
@@ -125,6 +126,9 @@ class Entry:
     env: Env = NO_ENV
     strict: bool = False
     """A result that does not meet the schema is refused."""
+    runtime: str = ""
+    pod: PodSpec | None = None
+    """What its runtime makes of it: a pod instead of work for whoever has the package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,15 @@ class Hint:
 
 
 @dataclass(frozen=True, slots=True)
+class Runtime:
+    """Where nodes that name it run; without a pod, with workers as ever."""
+
+    name: str
+    where: str
+    pod: PodSpec | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Interface:
     """What crosses the border of a whole workflow."""
 
@@ -172,6 +185,7 @@ class Source:
     subgraphs: Mapping[str, Subgraph]
     hints: tuple[Hint, ...]
     interface: Interface
+    runtimes: Mapping[str, Runtime] = field(default_factory=dict[str, Runtime])
 
     def inside(self, entry: Entry) -> Subgraph | None:
         """The graph inside a container."""

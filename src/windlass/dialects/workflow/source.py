@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from typing import NamedTuple
 
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import is_object, under
@@ -9,7 +10,8 @@ from windlass.dialects.workflow.edges import read_wires
 from windlass.dialects.workflow.fields import Exact
 from windlass.dialects.workflow.interface import read_interface
 from windlass.dialects.workflow.nodes import is_strict, read_node
-from windlass.dialects.workflow.shape import Body, Entry, Hint, Source, Subgraph
+from windlass.dialects.workflow.runtimes import read_runtimes
+from windlass.dialects.workflow.shape import Body, Entry, Hint, Runtime, Source, Subgraph
 
 WORKFLOW_FIELDS = frozenset(
     {
@@ -41,17 +43,28 @@ def read_source(definition: object, problems: Problems) -> Source:
         reason = f'"{version:.60}" is not a version of the form of workflows'
         problems.add(fields.at("schemaVersion"), reason, 'year and month, as "2025-10"')
     subgraphs: dict[str, Subgraph] = {}
-    hints: list[Hint] = []
-    body = _read_workflow(fields, subgraphs, hints)
-    return Source(body, subgraphs, tuple(hints), read_interface(fields, body))
+    brought = Brought(subgraphs, [], {})
+    body = _read_workflow(fields, brought)
+    interface = read_interface(fields, body)
+    return Source(body, subgraphs, tuple(brought.hints), interface, brought.runtimes)
 
 
-def _read_workflow(fields: Exact, subgraphs: dict[str, Subgraph], hints: list[Hint]) -> Body:
-    """One graph; the subgraphs and hints it brings along are added to those known."""
+class Brought(NamedTuple):
+    """What graphs bring along for the whole definition."""
+
+    subgraphs: dict[str, Subgraph]
+    hints: list[Hint]
+    runtimes: dict[str, Runtime]
+
+
+def _read_workflow(fields: Exact, brought: Brought) -> Body:
+    """One graph; what it brings along is added to what is known."""
+    subgraphs = brought.subgraphs
     fields.uuid("id")
     fields.mapping("metadata")
     fields.texts("tags")
-    _read_hints(fields, hints)
+    _read_hints(fields, brought.hints)
+    read_runtimes(fields, brought.runtimes)
     body = _read_body(fields)
     for index, item in enumerate(fields.items("subgraphs")):
         where = under(fields.at("subgraphs"), index)
@@ -66,7 +79,7 @@ def _read_workflow(fields: Exact, subgraphs: dict[str, Subgraph], hints: list[Hi
             fields.problems.add(own.at("definition"), "is missing", "give the graph inside")
             continue
         text = label if isinstance(label, str) else ""
-        subgraphs[key] = Subgraph(key, text, _read_workflow(inner, subgraphs, hints))
+        subgraphs[key] = Subgraph(key, text, _read_workflow(inner, brought))
     return body
 
 

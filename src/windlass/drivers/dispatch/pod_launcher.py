@@ -7,17 +7,25 @@ next (`pod_sync`) makes the same pod by the same name.
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import anyio
 
 from windlass.drivers.dispatch.pod_api import PodApi
-from windlass.drivers.dispatch.pod_manifest import INPUT_BYTES_MAX, INSTALLATION, manifest, pod_name
+from windlass.drivers.dispatch.pod_manifest import (
+    AUTH_VARIABLE,
+    INPUT_BYTES_MAX,
+    INSTALLATION,
+    manifest,
+    pod_name,
+    secret,
+)
 from windlass.kube.api import KubeRefused
 from windlass.kube.pods import Pod
 from windlass.model.assignment import Assignment
-from windlass.model.errors import Unavailable
+from windlass.model.errors import Unavailable, WindlassError
 from windlass.model.pods import NAMESPACE, PodClass, PodReason, PodSighting, PodStatus
 from windlass.model.rows import Failure
 from windlass.model.tenants import DEFAULT
@@ -29,8 +37,10 @@ log = logging.getLogger(__name__)
 WORKER = "kubernetes"
 """Who has the attempts that are pods: no one server does."""
 _LOOK_S = 2.0
-_LATER = frozenset({401, 403, 408, 409, 410, 429, 500, 502, 503, 504})
+_LATER = frozenset({401, 408, 409, 410, 429, 500, 502, 503, 504})
 """Answers that say nothing against the pod: the next look makes it."""
+REFUSED_TRIES = 12
+"""A right that is missing may be given in a minute; who waits for longer is to hear of it."""
 
 
 class Namespaces:
@@ -71,6 +81,8 @@ class PodLauncher:
         pods_max: int,
         namespaces: Namespaces,
         endpoints: Mapping[str, str],
+        refused_tries: int = REFUSED_TRIES,
+        token_in_env: bool = False,
     ) -> None:
         self._work = work
         self._api = api
@@ -78,6 +90,10 @@ class PodLauncher:
         self._pods_max = pods_max
         self._namespaces = namespaces
         self._endpoints = endpoints
+        self._refused_tries = refused_tries
+        self._token_in_env = token_in_env
+        self._refusals: Counter[str] = Counter()
+        """How often the pod of a live attempt was forbidden, as far as this process knows."""
         self._out: set[str] = set()
         self._launching: set[str] = set()
         self._free = asyncio.Event()
@@ -98,7 +114,13 @@ class PodLauncher:
                 if room <= 0:
                     await self._free.wait()
                     continue
-                for given in await self._claim(room):
+                try:
+                    claimed = await self._claim(room)
+                except Unavailable as error:
+                    log.warning("no pods are launched for now: %s", error)
+                    await asyncio.sleep(error.retry_after_s)
+                    continue
+                for given in claimed:
                     self._launching.add(given.attempt_id)
                     group.start_soon(self._launch, given)
 
@@ -122,14 +144,17 @@ class PodLauncher:
         self._free.set()
 
     def ended(self, attempt_id: str) -> None:
+        self._refusals.pop(attempt_id, None)
         self._out.discard(attempt_id)
         self._free.set()
 
     async def _launch(self, given: Assignment) -> None:
         try:
             await self.make(given.attempt_id, detach=True)
+        # The attempt has its lease, or is detached: either way somebody looks at it again.
+        except WindlassError as error:
+            log.warning("attempt %s is not a pod yet: %s", given.attempt_id, error)
         except Exception:
-            # The attempt has its lease, or is detached: either way somebody looks at it again.
             log.exception("attempt %s is not a pod yet", given.attempt_id)
         finally:
             self._launching.discard(given.attempt_id)
@@ -150,21 +175,43 @@ class PodLauncher:
         if detach and not await self._work.detach(attempt_id, pod):
             return ""
         self._out.add(attempt_id)
+        try:
+            made = await self._create(task, namespace)
+        except Unavailable as error:
+            log.warning("pod %s is made later: %s", pod, error)
+            await self._drop_secret(task, pod)
+            return str(error)
+        except KubeRefused as error:
+            await self._drop_secret(task, pod)
+            return await self._refused(attempt_id, pod, error)
+        if not await self._work.detach(attempt_id, pod, made.metadata.uid):
+            await self._drop_secret(task, pod)  # it ended meanwhile; the pod is found by the look
+        return ""
+
+    async def _create(self, task: PodTask, namespace: str) -> Pod:
+        """Make a pod and, before it, the Secret it finds its token in: the kubelet would take one
+        that is not there yet for a mistake."""
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         installation = await self._work.installation()
         told = dict(self._endpoints)
+        with_secret = self._with_secret(task)
         if task.spec.sdk:
-            told["FLOWFORGE_AUTH_TOKEN"] = await self._work.token(attempt_id)
-        body = manifest(task, installation, told, now)
-        try:
-            made = await self._api.create(namespace, body)
-        except Unavailable as error:
-            log.warning("pod %s is made later: %s", pod, error)
-            return str(error)
-        except KubeRefused as error:
-            return await self._refused(attempt_id, pod, error)
-        await self._work.detach(attempt_id, pod, made.metadata.uid)
-        return ""
+            token = await self._work.token(task.attempt_id)
+            if with_secret:
+                await self._api.make_secret(namespace, secret(task, installation, token))
+            else:
+                told[AUTH_VARIABLE] = token
+        body = manifest(task, installation, told, now, with_secret=with_secret)
+        return await self._api.create(namespace, body)
+
+    async def _drop_secret(self, task: PodTask, pod: str) -> None:
+        """Nobody else deletes the Secret of a pod that is not made, of an attempt that has ended
+        while the Secret was on its way."""
+        if self._with_secret(task) and not await self._work.live([task.attempt_id]):
+            await self._api.drop_secret(pod)
+
+    def _with_secret(self, task: PodTask) -> bool:
+        return task.spec.sdk and not self._token_in_env
 
     async def _refused(self, attempt_id: str, pod: str, error: KubeRefused) -> str:
         if error.code == 403 and "exceeded quota" in str(error):
@@ -175,12 +222,38 @@ class PodLauncher:
                 message=str(error),
             )
             await self._work.observe(attempt_id, full)
+        elif error.code == 403:
+            return await self._forbidden(attempt_id, pod, error)
         elif error.code in _LATER:
             log.warning("pod %s is made later: %s", pod, error)
             return str(error)
         else:
-            await self._refuse(attempt_id, f"pod {pod}: {error}")
+            hint = "correct what the definition says of its pod"
+            text = f"pod {pod} cannot be made, and trying again would not help: {error}; {hint}"
+            await self._give_up(attempt_id, pod, text)
         return ""
+
+    async def _forbidden(self, attempt_id: str, pod: str, error: KubeRefused) -> str:
+        """Nobody may make this pod: for want of a right, or because a policy of the cluster forbids
+        it. The first may be mended in a moment, so it is tried a few times."""
+        self._refusals[attempt_id] += 1
+        tries, most = self._refusals[attempt_id], self._refused_tries
+        if tries < most:
+            log.warning("pod %s is forbidden, try %d of %d: %s", pod, tries, most, error)
+            return f"it is forbidden, try {tries} of {most}: {error}"
+        hint = "give the server's account the right to make pods and Secrets there, or mend the pod"
+        text = f"pod {pod} was forbidden {tries} times, and is given up: {error}; {hint}"
+        await self._give_up(attempt_id, pod, text)
+        return ""
+
+    async def _give_up(self, attempt_id: str, pod: str, why: str) -> None:
+        """Fail an attempt whose pod is refused, unless the pod is there: an earlier call made it,
+        and its answer was lost."""
+        there = await self._api.find(pod)
+        if there is None:
+            await self._refuse(attempt_id, why)
+        else:
+            await self._work.detach(attempt_id, pod, there.metadata.uid)
 
     async def _refuse(self, attempt_id: str, why: str) -> None:
         await self._work.failed(attempt_id, Failure("fatal", why, code=PodClass.CONFIG))

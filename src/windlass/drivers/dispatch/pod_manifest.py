@@ -14,6 +14,10 @@ from windlass.ports.pods import PodTask
 from windlass.protocol import pod_facts
 
 INSTALLATION = "windlass.io/installation"
+HAS_CREDENTIAL = "windlass.io/token-secret"
+"""The label of a pod that finds its token in a Secret of its own name."""
+AUTH_VARIABLE = "FLOWFORGE_AUTH_TOKEN"
+_ENTRY = "token"
 INPUT_BYTES_MAX = 96 * 1024
 """A variable may have 128 KiB on Linux, its name included."""
 _NAME_MAX = 63
@@ -30,10 +34,28 @@ def pod_name(task: PodTask) -> str:
     return f"{head}-{node}-{tail}"
 
 
+def secret(task: PodTask, installation: str, token: str) -> dict[str, Any]:
+    """The Secret with the token of an attempt, under its pod's name."""
+    labels = {pod_facts.MANAGED_BY: "flowforge", INSTALLATION: installation}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": pod_name(task), "labels": labels},
+        "type": "Opaque",
+        "stringData": {_ENTRY: token},
+    }
+
+
 def manifest(
-    task: PodTask, installation: str, endpoints: Mapping[str, str], created_at: str
+    task: PodTask,
+    installation: str,
+    endpoints: Mapping[str, str],
+    created_at: str,
+    *,
+    with_secret: bool = False,
 ) -> dict[str, Any]:
-    """What to create; `endpoints` are variables that say where things are."""
+    """What to create; `endpoints` are variables that say where things are. `with_secret` it finds
+    its token in a Secret of its name."""
     spec = task.spec
     labels = {
         pod_facts.MANAGED_BY: "flowforge",
@@ -46,12 +68,14 @@ def manifest(
         pod_facts.ATTEMPT: str(task.number),
         INSTALLATION: installation,
     }
+    if with_secret:
+        labels[HAS_CREDENTIAL] = "true"
     main = {
         "name": pod_facts.MAIN,
         "image": spec.image,
         "command": list(spec.command),
         "args": list(spec.args),
-        "env": _env(task, endpoints),
+        "env": [*_env(task, endpoints), *([_token_env(task)] if with_secret else [])],
         "resources": _resources(spec, task.oom_count),
     }
     body: dict[str, Any] = {
@@ -105,6 +129,11 @@ def _env(task: PodTask, endpoints: Mapping[str, str]) -> list[dict[str, Any]]:
         for name, ref in task.spec.secrets.items()
     ]
     return [*plain, *secret]
+
+
+def _token_env(task: PodTask) -> dict[str, Any]:
+    ref = {"name": pod_name(task), "key": _ENTRY}
+    return {"name": AUTH_VARIABLE, "valueFrom": {"secretKeyRef": ref}}
 
 
 def _resources(spec: PodSpec, oom_count: int) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from typing import Any
 
 from windlass.drivers.dispatch.pod_api import PodApi
 from windlass.drivers.dispatch.pod_launcher import PodLauncher
+from windlass.drivers.dispatch.pod_manifest import HAS_CREDENTIAL
+from windlass.kube.api import KubeRefused
 from windlass.kube.facts import attempt_of, task_of
 from windlass.kube.interpret import Deadlines, Observation, gone, observe
 from windlass.kube.pods import Pod
@@ -39,6 +41,7 @@ class PodSync:
         *,
         every_s: float,
         deadlines: Deadlines,
+        secrets: bool = True,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._work = work
@@ -46,12 +49,15 @@ class PodSync:
         self._launcher = launcher
         self._every_s = every_s
         self._deadlines = deadlines
+        self._secrets = secrets
         self._now = now
         self._wake = asyncio.Event()
         self._said: dict[str, tuple[PodStatus, PodReason, float]] = {}
         """By uid: what was said last."""
         self._leaving: dict[str, Pod] = {}
         """By uid: pods that were to go when they were seen last."""
+        self._owning: set[str] = set()
+        """Uids of pods that own their Secrets."""
         self._ended: set[str] = set()
         """Attempts that ended since the last look began."""
         self._doing: set[asyncio.Task[None]] = set()
@@ -78,6 +84,9 @@ class PodSync:
         ref = read_ref(external_ref)
         if ref.uid:
             self._begin(self._let_go(attempt, ref.pod, ref.uid))
+        elif self._secrets:
+            # There may be a Secret for a pod that was never made.
+            self._begin(self._api.drop_secret(ref.pod))
 
     async def run_once(self) -> int:
         """Look at everything once."""
@@ -94,6 +103,7 @@ class PodSync:
         uids = {pod.metadata.uid for pod in pods}
         self._said = {uid: said for uid, said in self._said.items() if uid in uids}
         self._leaving = {uid: pod for uid, pod in self._leaving.items() if uid in uids}
+        self._owning &= uids
         return 0
 
     async def _each(self, doing: Iterable[Coroutine[Any, Any, None]]) -> None:
@@ -125,6 +135,16 @@ class PodSync:
             await self._say(found, uid, seen)
         elif not found.running:
             waits[found.attempt_id] = waiting_for(pod)
+        if HAS_CREDENTIAL in pod.metadata.labels and uid not in self._owning:
+            await self._own(found.pod, uid)
+
+    async def _own(self, pod: str, uid: str) -> None:
+        """Have a pod's Secret go with it, whoever made them: twice is as good as once."""
+        try:
+            await self._api.own_secret(pod, uid)
+        except KubeRefused as error:
+            log.warning("the Secret of pod %s may outlive it: %s", pod, error)
+        self._owning.add(uid)
 
     async def _say(self, found: Detached, uid: str, seen: Observation) -> None:
         said = (seen.status, seen.reason, seen.at)
@@ -168,6 +188,8 @@ class PodSync:
         text = await self._api.log(pod)
         if text:
             await self._work.keep_log(attempt, text)
+        if self._secrets:
+            await self._api.drop_secret(pod)
         await self._api.delete(pod, uid)
 
 

@@ -9,6 +9,7 @@ from windlass.model.limits import (
     QUOTAS,
     LimitRule,
     LimitUse,
+    is_image_key,
     limit_id,
     service_key,
 )
@@ -29,8 +30,12 @@ async def set_rule(engine: Engine, rule: LimitRule, *along: Row) -> None:
     if (rule.max, rule.rate, rule.budget, rule.trip_after) == (None,) * 4:
         text = "the rule says nothing; give max, rate, budget, tripAfter or several of them"
         raise BadRequest(text)
-    if rule.trip_after is not None and not rule.pattern.startswith(service_key("")):
-        raise BadRequest("a breaker is of a service: service:NAME, or service:* for each of them")
+    of_something = rule.pattern.startswith(service_key("")) or is_image_key(rule.pattern)
+    if rule.trip_after is not None and not of_something:
+        text = (
+            "a breaker is of a service or an image: service:NAME, image:NAME, or image:* for each"
+        )
+        raise BadRequest(text)
     if rule.budget is not None and not unit_of(rule.pattern):
         units = ", ".join(f"budget:{unit}" for unit in SCALES)
         raise BadRequest(f'"{rule.pattern}" is no budget; there are {units}, or those of a run')

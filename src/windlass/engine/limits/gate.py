@@ -26,6 +26,7 @@ from windlass.model.envs import EnvResource, EnvSession
 from windlass.model.limits import (
     Limit,
     LimitUse,
+    is_image_key,
     key_of,
     limit_id,
     read_held,
@@ -253,7 +254,8 @@ def pauses_of(pushed_back: Sequence[tuple[Attempt, int]], now: int) -> dict[str,
     """Until when which keys are left alone: those an attempt held, else its service's."""
     pauses: dict[str, int] = {}
     for attempt, ms in pushed_back:
-        keys = [key for key in read_held(attempt.limits) if not is_budget(key)]
+        held = read_held(attempt.limits)
+        keys = [key for key in held if not is_budget(key) and not is_image_key(key_of(key))]
         if not keys:
             key = service_key(service_of(attempt.queue))
             keys = [limit_id(tenant_of(attempt.queue), key)]

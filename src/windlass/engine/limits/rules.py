@@ -19,6 +19,7 @@ from windlass.model.limits import (
     Limit,
     LimitRule,
     LimitUse,
+    is_image_key,
     key_of,
     limit_id,
     read_held,
@@ -58,6 +59,8 @@ class Rules:
         self._on_tenants = False
         self.retries: Limit | None = None
         """What every tenant's retries may be, unless a rule says otherwise."""
+        self.images: Limit | None = None
+        """The breaker of every image, unless a rule says otherwise."""
         self._on_retries = False
         self._budgets: dict[str, list[str]] = {}
         """By tenant: the keys of its own budgets."""
@@ -169,9 +172,9 @@ class Rules:
             return found
         project = marked_project(asked)
         own = [
-            self.allowed(tenant, limit)
+            self.allowed(tenant, self._with_breaker(limit))
             for limit in asked
-            if limit is not place and not what_of(limit.key) and not is_mark(limit.key)
+            if limit is not place and self._matters(tenant, limit)
         ]
         found = {limit_id(tenant, limit.key): limit for limit in own}
         if self._on_services or self._paused:
@@ -215,6 +218,21 @@ class Rules:
         """What a run takes when it begins, as it is bounded now."""
         held = read_held(queued.limits)
         return {id_: self.allowed(queued.tenant, Limit(key_of(id_))) for id_ in held}
+
+    def _matters(self, tenant: str, limit: Limit) -> bool:
+        """Whether it is a limit by itself. Quotas are looked at apart; every pod is under a limit
+        of its image, of which mostly nobody has said anything."""
+        if what_of(limit.key) or is_mark(limit.key):
+            return False
+        if not is_image_key(limit.key) or limit.max is not None or limit.rate:
+            return True
+        return self.images is not None or self.rule(tenant, limit.key) is not None
+
+    def _with_breaker(self, limit: Limit) -> Limit:
+        usual = self.images
+        if usual is None or not is_image_key(limit.key):
+            return limit
+        return msgspec.structs.replace(limit, trip_after=usual.trip_after, reset_ms=usual.reset_ms)
 
     def _capacity(self, tenant: str, place: Limit) -> Limit:
         """How many places of a resource there may be: none where nobody made it, or it is not to

@@ -26,7 +26,12 @@ from windlass.kernel.leases import (
 from windlass.kernel.limits import limits_of
 from windlass.kernel.placement import queue_of
 from windlass.kernel.planning.lower import patch_of, tasks_of
-from windlass.kernel.planning.settings import PlanSettings, read_settings, settings_of
+from windlass.kernel.planning.settings import (
+    PlanSettings,
+    judged_by_pods,
+    read_settings,
+    settings_of,
+)
 from windlass.kernel.push_back import is_push_back, push_back
 from windlass.kernel.recount import recount
 from windlass.kernel.requeue import requeue, unreachable_pause_ms
@@ -80,7 +85,8 @@ def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
     turn.move(task, TaskState.RUNNING, attempts=task.attempts + 1)
     attempt = lease(turn, task, by, Role.PLAN)
     turn.set_timer(task.id, "timeout", turn.now + settings.limits.planner_seconds * 1000)
-    brief = plan_brief(turn, task, settings, wanted(turn, task), by.profiles, by.envs)
+    profiles = sorted({*by.profiles, *settings.profiles})
+    brief = plan_brief(turn, task, settings, wanted(turn, task), profiles, by.envs)
     return with_brief(turn, task, attempt, settings.planner, brief)
 
 
@@ -164,7 +170,8 @@ def put(
     plan = read_plan(given, settings.limits)
     if not isinstance(plan, Plan):
         return plan
-    beyond = too_many(turn, task, settings, plan) or unknown_envs(turn, plan)
+    beyond = too_many(turn, task, settings, plan)
+    beyond += [*unknown_envs(turn, plan), *judged_by_pods(settings.profiles, plan)]
     if beyond:
         return beyond
     before = tasks_of(turn.graph, task.node)

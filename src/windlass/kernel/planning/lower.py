@@ -3,7 +3,18 @@
 from collections.abc import Collection
 
 from windlass.kernel.planning.settings import PlanSettings
-from windlass.model.graph import Activation, Edge, Graph, Kind, Node, Planned, Ref, Retry, Root
+from windlass.model.graph import (
+    Activation,
+    Edge,
+    Graph,
+    Kind,
+    Node,
+    Planned,
+    Ref,
+    Retry,
+    Root,
+    pod_target,
+)
 from windlass.model.ids import node_path
 from windlass.model.patches import Patch
 from windlass.model.plans import JOIN, OnFailure, Plan, PlanTask, env_need
@@ -64,6 +75,7 @@ def tasks_of(graph: Graph, path: str) -> list[Node]:
 
 def node_of(path: str, task: PlanTask, settings: PlanSettings, digest: str) -> Node:
     profile = task.worker_profile or (JOIN if task.kind == "join" else settings.worker)
+    pod = settings.profiles.get(profile)
     on_failure = task.on_failure or settings.on_failure
     env = env_need(task.env)
     return Node(
@@ -71,7 +83,7 @@ def node_of(path: str, task: PlanTask, settings: PlanSettings, digest: str) -> N
         kind=Kind.CALL,
         activation=Activation.ALL,
         fires_all=True,
-        target=profile_target(profile),
+        target=profile_target(profile) if pod is None else pod_target(pod),
         input=Ref(Root.LITERAL, literal=task.inputs),
         retry=Retry(
             retries_max=task.attempts_max - 1,
@@ -94,5 +106,6 @@ def node_of(path: str, task: PlanTask, settings: PlanSettings, digest: str) -> N
             priority=task.priority,
             env=task.env,
             blackboard_scope=task.blackboard_scope,
+            pod_profile="" if pod is None else profile,
         ),
     )

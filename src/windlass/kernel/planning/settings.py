@@ -1,12 +1,15 @@
 """What a plan's task goes by: read once, when it begins, and kept as its input."""
 
+from collections.abc import Container
 from typing import Any
 
 import msgspec
 
 from windlass.kernel.schemas import validator
+from windlass.model.errors import Problem
 from windlass.model.graph import Target
-from windlass.model.plans import CAPS, ECHO, PLANNER, WORKER, OnFailure, PlanLimits
+from windlass.model.plans import CAPS, ECHO, PLANNER, WORKER, OnFailure, Plan, PlanLimits
+from windlass.model.pods import PodSpec
 from windlass.model.rows import Json
 from windlass.model.values import is_object
 from windlass.model.verification import profile_target
@@ -29,6 +32,8 @@ class PlanSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     output_schema: dict[str, Any] | None = None
     on_failure: OnFailure = OnFailure.FAIL_RUN
     limits: PlanLimits = PlanLimits()
+    profiles: dict[str, PodSpec] = {}
+    """Profiles that are pods, by their names."""
     hints: dict[str, dict[str, Any]] = {}
     """What somebody added to the inputs of tasks meanwhile, by alias."""
     asked: dict[str, list[str]] = {}
@@ -98,6 +103,15 @@ def _clamped(given: Any) -> dict[str, int] | str:
             return f"limit {name} must be a whole number above 0"
         found[name] = min(value, caps[name])
     return found
+
+
+def judged_by_pods(profiles: Container[str], plan: Plan) -> list[Problem]:
+    """Verifications that nobody would ever take up: pods do tasks, and judge none."""
+    return [
+        Problem(f"tasks[{at}].verification_policy", f'profile "{name}" is a pod', "name a service")
+        for at, task in enumerate(plan.tasks)
+        if task.verification is not None and (name := task.verification.target.service) in profiles
+    ]
 
 
 def settings_of(text: Json | None) -> PlanSettings:

@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine import blackboard
+from windlass.engine.engine import Engine
 from windlass.model.blackboard import BoardEntry
 from windlass.model.ids import run_of
 from windlass.protocol.api import Page
@@ -54,7 +55,10 @@ async def list_revisions(request: Request) -> Response:
 async def write(request: Request) -> Response:
     """An attempt writes below its own task, or takes a key away."""
     body = await read_json(request, BoardWrite)
-    engine = await engine_for(request, body.attempt_id, str(body.token))
+    return await written(await engine_for(request, body.attempt_id, str(body.token)), body)
+
+
+async def written(engine: Engine, body: BoardWrite) -> Response:
     if body.delete:
         revision = await blackboard.remove(engine, body.attempt_id, body.key, body.expected)
     else:
@@ -67,7 +71,10 @@ async def write(request: Request) -> Response:
 async def read(request: Request) -> Response:
     """An attempt reads a key of its run, or all that begin so."""
     body = await read_json(request, BoardRead)
-    engine = await engine_for(request, body.attempt_id, str(body.token))
+    return await looked_up(await engine_for(request, body.attempt_id, str(body.token)), body)
+
+
+async def looked_up(engine: Engine, body: BoardRead) -> Response:
     run_id = run_of(body.attempt_id)
     rows = await blackboard.found(engine, run_id, body.key, body.prefix, body.revision)
     return reply(BoardFound(items=[board_view(row) for row in rows]))

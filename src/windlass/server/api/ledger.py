@@ -46,7 +46,10 @@ _FILTERS = ("task", "attempt", "tool", "effect", "state", "limit", "cursor")
 async def begin(request: Request) -> Response:
     """An attempt is about to do something outside: it is written down first."""
     body = await read_json(request, ActionStart)
-    engine = await engine_for(request, body.attempt_id, str(body.token))
+    return await begun(await engine_for(request, body.attempt_id, str(body.token)), body)
+
+
+async def begun(engine: Engine, body: ActionStart) -> Response:
     status = await ledger.begin(
         engine,
         body.attempt_id,
@@ -63,7 +66,10 @@ async def begin(request: Request) -> Response:
 async def end(request: Request) -> Response:
     """How something that an attempt did outside went."""
     body = await read_json(request, ActionEnd)
-    engine = await engine_for(request, body.attempt_id, str(body.token))
+    return await ended(await engine_for(request, body.attempt_id, str(body.token)), body)
+
+
+async def ended(engine: Engine, body: ActionEnd) -> Response:
     status = await ledger.end(
         engine,
         body.attempt_id,

@@ -94,6 +94,7 @@ async def start_plan(request: Request, body: StartBody) -> Response:
         "plan": body.plan,
         "planner_profile": body.planner_profile,
         "worker_profile": body.worker_profile,
+        "profiles": body.profiles,
         "output_schema": body.output_schema,
         "on_failure": body.on_failure,
         "limits": body.limits,

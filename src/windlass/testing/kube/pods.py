@@ -5,8 +5,10 @@ deletion by another with `gracePeriodSeconds: 0`, as the kubelet would.
 """
 
 import re
+import time
 import uuid
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from windlass.testing.kube.objects import Json, Objects
@@ -22,8 +24,15 @@ _ENDED = ("Succeeded", "Failed")
 class Pods:
     """Pods by namespace, with the rules of their life."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        now: Callable[[], float] = time.time,
+        new_uid: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
         self._objects = objects
+        self._now = now
+        self._new_uid = new_uid
         self.logs: dict[tuple[str, str], str] = {}
 
     def create(self, namespace: str, given: Json) -> Json:
@@ -36,8 +45,8 @@ class Pods:
         _check(metadata, spec)
         metadata |= {
             "namespace": namespace,
-            "uid": str(uuid.uuid4()),
-            "creationTimestamp": stamp(),
+            "uid": self._new_uid(),
+            "creationTimestamp": self._stamp(),
         }
         spec = {"restartPolicy": "Always", "terminationGracePeriodSeconds": GRACE_S, **spec}
         status = {"phase": "Pending", "qosClass": "BestEffort"}
@@ -70,7 +79,11 @@ class Pods:
                 raise ApiError(409, "Conflict", message)
             status = dict(pod["status"])
             others = [c for c in status.get("conditions", []) if c["type"] != "PodScheduled"]
-            scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp()}
+            scheduled = {
+                "type": "PodScheduled",
+                "status": "True",
+                "lastTransitionTime": self._stamp(),
+            }
             spec = {**pod["spec"], "nodeName": node}
             status["conditions"] = [*others, scheduled]
             return self._objects.replace(PODS, {**pod, "spec": spec, "status": status})
@@ -93,8 +106,12 @@ class Pods:
                 return self._objects.remove(PODS, namespace, name)
             if "deletionTimestamp" in metadata:
                 return pod
-            leaving = {"deletionTimestamp": stamp(grace), "deletionGracePeriodSeconds": grace}
+            leaving = {"deletionTimestamp": self._stamp(grace)}
+            leaving["deletionGracePeriodSeconds"] = grace
             return self._objects.replace(PODS, {**pod, "metadata": {**metadata, **leaving}})
+
+    def _stamp(self, after_s: float = 0) -> str:
+        return stamp(self._now() + after_s)
 
     def log(self, namespace: str, name: str, tail_lines: int | None) -> str:
         self._objects.get(PODS, namespace, name)
@@ -105,9 +122,9 @@ class Pods:
         return "".join(lines[len(lines) - min(tail_lines, len(lines)) :])
 
 
-def stamp(after_s: float = 0) -> str:
-    """Now, or a little later, as Kubernetes writes it: in whole seconds."""
-    return (datetime.now(UTC) + timedelta(seconds=after_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
+def stamp(at: float) -> str:
+    """A moment as Kubernetes writes it: in whole seconds."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def merged(old: Any, patch: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
@@ -18,6 +19,7 @@ from windlass.testing.kube.objects import Json, Objects
 from windlass.testing.kube.pages import Pages
 from windlass.testing.kube.pods import PODS, Pods, stamp
 from windlass.testing.kube.problems import ApiError
+from windlass.testing.kube.secrets import Secrets
 from windlass.testing.kube.selectors import Matches, selector
 from windlass.testing.servers import free_port
 from windlass.testing.threaded import ThreadedServer
@@ -35,6 +37,7 @@ class KubeServer:
         self.token = token
         self.objects = Objects()
         self.pods = Pods(self.objects)
+        self.secrets = Secrets(self.objects)
         self.faults = Faults()
         self.bookmark_s = 60.0
         self.watches = 0
@@ -83,6 +86,7 @@ class KubeServer:
 
     def _routes(self) -> list[Route]:
         one = "/api/v1/namespaces/{namespace}/pods"
+        secrets = "/api/v1/namespaces/{namespace}/secrets"
         leases = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         table: list[tuple[str, str, str, Handler]] = [
             ("POST", "/api/v1/namespaces", "create", self._create_namespace),
@@ -95,6 +99,9 @@ class KubeServer:
             ("PATCH", one + "/{name}/status", "patch", self._patch_status),
             ("POST", one + "/{name}/binding", "create", self._bind),
             ("GET", one + "/{name}/log", "get", self._log),
+            ("POST", secrets, "create", self._create_secret),
+            ("PATCH", secrets + "/{name}", "patch", self._patch_secret),
+            ("DELETE", secrets + "/{name}", "delete", self._delete_secret),
             ("POST", leases, "create", self._create_lease),
             ("GET", leases + "/{name}", "get", self._get_lease),
             ("PUT", leases + "/{name}", "update", self._put_lease),
@@ -194,7 +201,19 @@ class KubeServer:
         options = await _body(request)
         if grace := request.query_params.get("gracePeriodSeconds"):
             options["gracePeriodSeconds"] = int(grace)
-        return _json(self.pods.delete(*_where(request), options))
+        gone = self.pods.delete(*_where(request), options)
+        self.secrets.collect()
+        return _json(gone)
+
+    async def _create_secret(self, request: Request) -> Response:
+        made = self.secrets.create(request.path_params["namespace"], await _body(request))
+        return _json(made, 201)
+
+    async def _patch_secret(self, request: Request) -> Response:
+        return _json(self.secrets.patch(*_where(request), await _patch(request)))
+
+    async def _delete_secret(self, request: Request) -> Response:
+        return _json(self.secrets.delete(*_where(request)))
 
     async def _bind(self, request: Request) -> Response:
         given = await _body(request)
@@ -209,7 +228,7 @@ class KubeServer:
     async def _create_lease(self, request: Request) -> Response:
         given = await _body(request)
         metadata = {**given["metadata"], "namespace": request.path_params["namespace"]}
-        metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": stamp()}
+        metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": stamp(time.time())}
         return _json(self.objects.create(LEASES, {**given, "metadata": metadata}), 201)
 
     async def _get_lease(self, request: Request) -> Response:

@@ -9,7 +9,7 @@ from windlass.engine import blackboard, ledger
 from windlass.engine.engine import Engine
 from windlass.model.blackboard import BoardEntry, task_key
 from windlass.model.errors import Denied, StaleLease
-from windlass.model.ledger import Action, ActionState, Approval, EffectClass
+from windlass.model.ledger import Action, ActionState, Approval, EffectClass, approval_named
 from windlass.model.rows import Attempt, Run
 from windlass.model.states import ATTEMPT_LIVE
 from windlass.testing.memory import MemoryDatabase
@@ -57,9 +57,11 @@ class Acting:
                 self._its(server, run.id), attempt.id, call_id, "tool", effect, token=token
             )
         )
-        if f"{attempt.id}!{call_id}" not in self._db.table(Action):
+        begun = self._db.table(Action).get(f"{attempt.id}!{call_id}")
+        if begun is None:
             raise Broken(f"action {call_id} of {attempt.id} was acknowledged and is not there")
-        if effect is EffectClass.IRREVERSIBLE:
+        # One that was begun before by another token says nothing about this one.
+        if effect is EffectClass.IRREVERSIBLE and begun.approval_id == approval_named(token):
             await self._once_more(run, attempt, token)
 
     async def _once_more(self, run: Run, attempt: Attempt, token: str) -> None:

@@ -44,6 +44,7 @@ from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.patching import Patching
 from windlass.testing.simulator.plan import Plan
 from windlass.testing.simulator.planning import make_plan_definition
+from windlass.testing.simulator.pods import make_pod_flow
 from windlass.testing.simulator.server import Server
 from windlass.testing.simulator.steering import Steering
 from windlass.testing.simulator.verdicts import add_verification
@@ -111,6 +112,25 @@ class People:
                 flow_id=flow.id,
                 number=1,
                 dialect="plan" if is_plan else "workflow" if is_workflow else "flow",
+                source=msgspec.json.encode(source).decode(),
+                created_at=0,
+            )
+            self.versions.append((flow, version, make_params(rng)))
+        if self._plan.has("pods"):
+            self._make_pod_versions()
+
+    def _make_pod_versions(self) -> None:
+        """More runs, so that those a world has anyway are what they are without pods."""
+        rng = self._plan.rng("pods")
+        for number in range(rng.choice((1, 2, 4))):
+            source = make_pod_flow(rng, limited=self._plan.has("limited"))
+            tenant = self._plan.tenants[number % len(self._plan.tenants)]
+            flow = Flow(id=f"p{number}", name=f"pods {number}", created_at=0, tenant=tenant)
+            version = Version(
+                id=f"w{number}",
+                flow_id=flow.id,
+                number=1,
+                dialect="flow",
                 source=msgspec.json.encode(source).decode(),
                 created_at=0,
             )

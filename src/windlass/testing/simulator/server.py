@@ -5,6 +5,9 @@ from pathlib import Path
 from starlette.applications import Starlette
 
 from windlass.drivers.blobs.files import FileBlobs
+from windlass.drivers.dispatch.pod_api import PodApi
+from windlass.drivers.dispatch.pod_launcher import Namespaces, PodLauncher
+from windlass.drivers.dispatch.pod_sync import PodSync
 from windlass.drivers.dispatch.runner import AttemptError, Done, Runner
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
@@ -18,6 +21,7 @@ from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.loops.orphans import OrphanedTasks
 from windlass.engine.loops.outbox import Outbox
 from windlass.engine.loops.timers import Timers
+from windlass.engine.pods import PodAttempts
 from windlass.kernel.bounds import Limits
 from windlass.model.assignment import Assignment
 from windlass.model.effects import RELEASE
@@ -27,6 +31,7 @@ from windlass.server.commands import COMMAND, Commands
 from windlass.server.link.duties import LinkChecks, LinkLeases, LinkTokens
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.testing.memory import MemoryDatabase, MemoryStore
+from windlass.testing.simulator.cluster import DEADLINES, Cluster, ClusterApi, namespace_of
 from windlass.testing.simulator.envs import Runtimes
 from windlass.testing.simulator.flows import LOCAL
 from windlass.testing.simulator.handlers import Handlers
@@ -49,8 +54,10 @@ class Server:
         database: MemoryDatabase,
         handlers: Handlers,
         runtimes: Runtimes,
+        cluster: Cluster,
     ) -> None:
         self.name = name
+        self._cluster = cluster
         self._runtimes = runtimes
         self.process: Process | None = None
         self._plan = plan
@@ -103,7 +110,12 @@ class Server:
             skew_ms=self._skew_ms,
         )
         settings = Settings(
-            lease_s=self._plan.lease_s, sweep_s=1.0, look_s=3.0, limits=self._limits
+            lease_s=self._plan.lease_s,
+            sweep_s=1.0,
+            look_s=3.0,
+            limits=self._limits,
+            image_trip_after=2 if self._plan.has("breakers") else 0,
+            image_reset_s=0.7,
         )
         engine = Engine(self._store, settings, name=name, random_bits=self._rng.getrandbits)
         self._engine = engine
@@ -149,6 +161,29 @@ class Server:
         process.spawn(run_forever(LinkLeases(link)))
         process.spawn(run_forever(LinkChecks(link)))
         process.spawn(run_forever(LinkTokens(link)))
+        if self._plan.has("pods"):
+            self._launch_pods(engine, process)
+
+    def _launch_pods(self, engine: Engine, process: Process) -> None:
+        plan, rng = self._plan, self._plan.rng(f"launcher:{process.name}")
+        work = PodAttempts(engine)
+        api = PodApi(ClusterApi(self._cluster, plan, self._loop, process.name))
+        launcher = PodLauncher(
+            work,
+            api,
+            holder=process.name,
+            pods_max=rng.choice((2, 100)),
+            namespaces=Namespaces({tenant: (namespace_of(tenant),) for tenant in plan.tenants}),
+            endpoints={"FLOWFORGE_API_ENDPOINT": "http://windlass"},
+            refused_tries=rng.choice((1, 3)),
+        )
+        every_s = rng.choice((0.5, 2.0))
+        sync = PodSync(
+            work, api, launcher, every_s=every_s, deadlines=DEADLINES, now=self._cluster.now
+        )
+        work.on_end.append(sync.ended)
+        process.spawn(run_forever(sync))
+        process.spawn(launcher.run())
 
     @property
     def _limits(self) -> Limits:

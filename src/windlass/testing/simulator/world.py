@@ -16,7 +16,9 @@ from windlass.protocol.link.envelope import Refused
 from windlass.testing.memory import MemoryDatabase
 from windlass.testing.simulator.chaos import Chaos, Victim
 from windlass.testing.simulator.checks.checker import Checker
+from windlass.testing.simulator.checks.pods import PodChecks
 from windlass.testing.simulator.checks.rows import Broken
+from windlass.testing.simulator.cluster import Cluster
 from windlass.testing.simulator.envs import Runtimes
 from windlass.testing.simulator.handlers import Handlers
 from windlass.testing.simulator.link import LinkWorker
@@ -26,6 +28,7 @@ from windlass.testing.simulator.people import People
 from windlass.testing.simulator.plan import Plan
 from windlass.testing.simulator.pull import PullWorker
 from windlass.testing.simulator.server import Server
+from windlass.testing.simulator.witness import Witness
 from windlass.testing.simulator.worker import Worker
 from windlass.worker.link.socket import Closed
 
@@ -76,13 +79,25 @@ class World:
         self.loop = VirtualLoop(order)
         self.database = MemoryDatabase(lambda: EPOCH_MS + int(self.loop.time() * 1000))
         self.handlers = Handlers(plan)
-        self.checker = Checker(self.database, self.handlers.reported, self.fail)
+        self.cluster = Cluster(plan, self.loop, self.fail)
+        pods = PodChecks(self.cluster.truths, self.cluster.refused) if plan.has("pods") else None
+        self.checker = Checker(self.database, self.handlers.reported, self.fail, pods)
         self.network = Network(self.loop, plan, self.fail)
         self.runtimes = Runtimes(plan)
+        places = (self.runtimes, self.cluster)
         self.servers = [
-            Server(f"server{n}", plan, self.loop, self.database, self.handlers, self.runtimes)
+            Server(f"server{n}", plan, self.loop, self.database, self.handlers, *places)
             for n in range(plan.servers)
         ]
+        Witness(
+            plan,
+            self.database,
+            self.network,
+            self.servers,
+            self.cluster,
+            self.handlers.reported,
+            self.fail,
+        )
         self.people = People(plan, self.database, self.network, self.servers)
         self.workers = [self._worker(n, kind) for n, kind in enumerate(plan.workers)]
         self.hosts: list[Victim] = [*self.servers, *self.workers]
@@ -117,7 +132,8 @@ class World:
         deeds.append(asyncio.ensure_future(self.people.steer()))
         deeds.append(asyncio.ensure_future(self.people.act()))
         deeds.append(asyncio.ensure_future(self.people.fork()))
-        deeds += [asyncio.ensure_future(self.people.start(n)) for n in range(self.plan.runs)]
+        numbers = range(len(self.people.versions))
+        deeds += [asyncio.ensure_future(self.people.start(n)) for n in numbers]
         await asyncio.sleep(self.plan.trouble_s)
         self.calm_down()
         try:
@@ -148,7 +164,7 @@ class World:
                 server.set_clock_back(rng.choice((1_500, 30_000, 3_600_000)))
 
     def calm_down(self) -> None:
-        for part in (self.network, self.handlers, self.people, self.runtimes):
+        for part in (self.network, self.handlers, self.people, self.runtimes, self.cluster):
             part.calm = True
         for server in self.servers:
             server.calm_down()
@@ -164,6 +180,8 @@ class World:
         leftover = [*self.database.table(Timer), *(a.id for a in self.database.live_attempts)]
         if leftover:
             raise Broken(f"left over at the end: {leftover}")
+        if not self.plan.faults & {"crash", "unavailable"} and self.cluster.forgotten():
+            raise Broken(f"Secrets that nobody deletes: {self.cluster.forgotten()}")
         # Whoever had one and died has it until its lease runs out.
         due = EPOCH_MS + int((self.loop.time() - _DONE_S) * 1000)
         untold = [
@@ -182,10 +200,11 @@ class World:
         return [f"{run.id} {run.state}" for run in runs if run.state not in RUN_ENDED]
 
     def _places(self) -> list[str]:
-        """Sessions that are not over, and places that are there although nobody wants them."""
+        """Sessions that are not over, and places and pods that are there although nobody wants
+        them."""
         sessions = self.database.table(EnvSession).values()
         alive = [row.id for row in sessions if row.state is not EnvState.RELEASED]
-        return [*alive, *self.runtimes.names()]
+        return [*alive, *self.runtimes.names(), *self.cluster.names()]
 
     def check_tasks(self) -> None:
         """Whatever a process did on the side must not have failed unseen."""

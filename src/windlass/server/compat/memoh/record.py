@@ -8,6 +8,7 @@ from starlette.requests import Request
 from windlass.dialects.plan import ROOT
 from windlass.engine import runs
 from windlass.engine.engine import Engine
+from windlass.kernel.briefs import profile_of
 from windlass.kernel.planning.lower import tasks_of
 from windlass.kernel.planning.settings import PlanSettings, settings_of
 from windlass.model.errors import NotFound
@@ -176,7 +177,7 @@ def task_view(
         "alias": node.key,
         "goal": planned.goal,
         "inputs": {**inputs, **told} if is_object(inputs) else inputs,
-        "worker_profile": node.target.service if node.target is not None else "",
+        "worker_profile": profile_of(node),
         "priority": planned.priority,
         "retry_policy": {
             "max_attempts": node.retry.retries_max + 1,

@@ -39,6 +39,7 @@ class StartBody(Body, frozen=True, kw_only=True):
     plan: Any = None
     worker_profile: str = ""
     planner_profile: str = ""
+    profiles: Object | None = None
 
 
 class CancelBody(Body, frozen=True, kw_only=True):
@@ -64,6 +65,7 @@ async def start(request: Request) -> Response:
         "output_schema": body.output_schema or None,
         "planner_profile": body.planner_profile or None,
         "worker_profile": body.worker_profile or None,
+        "profiles": body.profiles,
         "on_failure": body.policies.get("on_failure"),
         "limits": limits_of(body.requested_control_policy),
         "source": source,

@@ -26,6 +26,7 @@ from windlass.testing.simulator.checks.joins import check_joins
 from windlass.testing.simulator.checks.ledger import check_ledger
 from windlass.testing.simulator.checks.letters import check_letters
 from windlass.testing.simulator.checks.limits import LimitChecks
+from windlass.testing.simulator.checks.pods import PodChecks
 from windlass.testing.simulator.checks.results import check_result
 from windlass.testing.simulator.checks.routes import check_routes
 from windlass.testing.simulator.checks.rows import Broken, RunRows, expect
@@ -39,10 +40,12 @@ class Checker:
         database: MemoryDatabase,
         reported: Mapping[str, Json],
         failed: Callable[[BaseException], None],
+        pods: PodChecks | None = None,
     ) -> None:
         self._db = database
         self._reported = reported
         self._failed = failed
+        self._pods = pods
         self._folded: defaultdict[str, Folded] = defaultdict(Folded)
         self._graphs: dict[str, Graph] = {}
         self._grown: dict[str, tuple[int, Graph]] = {}
@@ -89,6 +92,8 @@ class Checker:
         self._limits.check(commit)
         check_ledger(self._db, commit)
         check_envs(self._db, commit)
+        if self._pods is not None:
+            self._pods.check(commit)
         for run_id in sorted({*events, *ended}):
             self._check_run(run_id, ended[run_id])
 

@@ -1,4 +1,4 @@
-"""`pod` of a node with `exec_type: pod`: what runs in it, what it needs, and what it may be given.
+"""`pod` of a node, a profile or a runtime: what runs in it, what it needs, and what it is given.
 
 Everything Kubernetes would refuse for its form is refused here, when a version is published: a pod
 that cannot be made would fail every run of it.
@@ -42,7 +42,7 @@ _DAY_S = 86_400.0
 
 
 def read_pod(fields: Fields) -> PodSpec | None:
-    """What a node says of its pods; None if it says nothing."""
+    """What is said of pods; None if nothing is."""
     if not fields.has("pod"):
         return None
     pod = fields.within("pod", POD_FIELDS)

@@ -1,0 +1,54 @@
+"""How far programs in pods say they are: the newest word of each, for whoever asks."""
+
+import msgspec
+
+from windlass.engine.engine import Engine
+from windlass.model.ids import run_of
+from windlass.model.rows import LogChunk
+from windlass.model.values import storable
+
+_NUMBER = -1
+"""Where it stands: before all that the program has logged."""
+
+
+class PodProgress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far the program in a pod says it is."""
+
+    share: float | None = None
+    message: str = ""
+
+
+async def keep_progress(engine: Engine, attempt_id: str, share: float | None, message: str) -> None:
+    """Keep the newest word of the program in a pod: one row for each attempt, and no event."""
+    said = PodProgress(share, storable(message))
+    chunk = LogChunk(
+        attempt_id=attempt_id,
+        number=_NUMBER,
+        run_id=run_of(attempt_id),
+        channel="progress",
+        text=msgspec.json.encode(said).decode(),
+        at=engine.store.now(),
+    )
+    await engine.write(chunk)
+
+
+async def progress_of(engine: Engine, attempt_id: str) -> tuple[PodProgress, int] | None:
+    """What the program in a pod said last of how far it is, and when."""
+    async with engine.store.session() as session:
+        rows = await session.rows(LogChunk, [(attempt_id, _NUMBER)])
+    if not rows:
+        return None
+    return msgspec.json.decode(rows[0].text, type=PodProgress), rows[0].at
+
+
+async def progress_line(engine: Engine, attempt_id: str) -> str:
+    """The same for people; empty where a program has said nothing of itself."""
+    found = await progress_of(engine, attempt_id)
+    if found is None:
+        return ""
+    said, at = found
+    share = "" if said.share is None else f" {said.share:.0%}"
+    message = f" {said.message}" if said.message else ""
+    ago = max(0, engine.store.now() - at) / 1000
+    colon = ":" if share or message else ","
+    return f"{colon}{share}{message}{',' if share or message else ''} heard of {ago:.0f} s ago"
