@@ -27,6 +27,7 @@ from windlass.ports.env import (
     Config,
     Executed,
     MessageSocket,
+    OnOutput,
     Place,
     PlaceError,
     PlaceGone,
@@ -78,6 +79,7 @@ class ChromiumBackend:
         workdir: str = "",
         env: Mapping[str, str] | None = None,
         timeout_s: float = 60.0,
+        on_output: OnOutput | None = None,
     ) -> Executed:
         raise PlaceError("a browser runs no commands: drive its pages, or use a container")
 

@@ -31,6 +31,7 @@ from windlass.drivers.env.names import checked_label, checked_name, whole_path
 from windlass.ports.env import (
     Config,
     Executed,
+    OnOutput,
     Place,
     PlaceError,
     PlaceGone,
@@ -88,6 +89,7 @@ class ContainerBackend:
         workdir: str = "",
         env: Mapping[str, str] | None = None,
         timeout_s: float = 60.0,
+        on_output: OnOutput | None = None,
     ) -> Executed:
         if not command:
             raise PlaceError("there is no command")
@@ -100,7 +102,7 @@ class ContainerBackend:
         if self._holders.latest(name) > epoch:
             await begun.end()
         try:
-            done = await begun.wait(timeout_s)
+            done = await begun.wait(timeout_s, on_output)
         finally:
             if self._holders.latest(name) > epoch:
                 raise StalePlace(f"{name} has another holder, who ended the command")

@@ -20,11 +20,14 @@ from windlass.drivers.env.exchange import (
     METHODS,
     SAID_MAX,
     SERVED_MAX,
+    UNHEARD_BYTES_MAX,
     Answered,
     Asked,
     Channel,
     Dropped,
+    Heard,
     Message,
+    Printed,
     Said,
 )
 from windlass.ports.env import (
@@ -90,6 +93,9 @@ class _Conversation:
             case Said(number, text):
                 if client := self._clients.get(number):
                     client.take(text)
+            case Heard(number, cost):
+                if client := self._clients.get(number):
+                    client.heard(cost)
             case _:
                 log.warning("a host of environments was sent %s", type(message).__name__)
 
@@ -132,6 +138,8 @@ class _Conversation:
             )
         if asked.method == "build":
             arguments["on_log"] = self._clients[asked.number].send
+        if asked.method == "execute" and arguments.pop("aloud", False):
+            arguments["on_output"] = self._clients[asked.number].print
         return await getattr(backend, asked.method)(**arguments)
 
     async def send(self, message: Message) -> None:
@@ -142,12 +150,15 @@ class _Conversation:
 
 
 class _Client:
-    """A DevTools client at the other end, as a socket here."""
+    """Whoever is at the other end of a question: a DevTools client, as a socket here, or a reader
+    of what a command or a build says."""
 
     def __init__(self, conversation: _Conversation, number: int) -> None:
         self._conversation = conversation
         self._number = number
         self._said: asyncio.Queue[str | None] = asyncio.Queue()
+        self._unheard = 0
+        self._room = asyncio.Event()
 
     def take(self, text: str | None) -> None:
         behind = self._said.qsize() >= SAID_MAX
@@ -155,6 +166,19 @@ class _Client:
 
     async def send(self, message: str) -> None:
         await self._conversation.send(Said(self._number, message))
+
+    async def print(self, stream: str, data: bytes) -> None:
+        """Pass on what a command says, once what it said before has been read."""
+        while self._unheard > UNHEARD_BYTES_MAX:
+            self._room.clear()
+            await self._room.wait()
+        piece = Printed(self._number, stream, data)
+        self._unheard += piece.cost
+        await self._conversation.send(piece)
+
+    def heard(self, cost: int) -> None:
+        self._unheard -= cost
+        self._room.set()
 
     async def recv(self) -> str:
         text = await self._said.get()
