@@ -55,10 +55,14 @@ class Listener:
     def __init__(self) -> None:
         self.heard: list[tuple[str, bytes, float]] = []
         self.began = time.monotonic()
+        self.often = asyncio.Event()
+        """It has heard something three times."""
 
     async def __call__(self, stream: str, data: bytes) -> None:
         assert 0 < len(data) <= PIECE_BYTES_MAX
         self.heard.append((stream, data, time.monotonic() - self.began))
+        if len(self.heard) == 3:
+            self.often.set()
 
     def said(self, stream: str) -> bytes:
         return b"".join(data for name, data, _ in self.heard if name == stream)
@@ -104,10 +108,9 @@ async def test_a_listener_does_not_keep_a_command_beyond_its_time(env: EnvBacken
 
 async def test_a_later_holder_ends_what_is_listened_to(env: EnvBackend) -> None:
     listener = Listener()
-    running = env.execute("a", 1, ["sh", "-c", "echo one; sleep 60"], on_output=listener)
-    task = asyncio.create_task(running)
-    while not listener.heard:
-        await asyncio.sleep(0.02)
+    words = ["sh", "-c", "echo one; sleep 0.1; echo two; sleep 0.1; echo three; sleep 60"]
+    task = asyncio.create_task(env.execute("a", 1, words, on_output=listener))
+    await listener.often.wait()
     await env.still("a", 2)
     async with asyncio.timeout(10):
         with pytest.raises(StalePlace):
@@ -119,8 +122,7 @@ async def test_whoever_stops_waiting_ends_the_command(env: EnvBackend) -> None:
     listener = Listener()
     words = ["sh", "-c", "while true; do echo more | tee -a log; sleep 0.05; done"]
     task = asyncio.create_task(env.execute("a", 1, words, on_output=listener))
-    while len(listener.heard) < 3:
-        await asyncio.sleep(0.02)
+    await listener.often.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

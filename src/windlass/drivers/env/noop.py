@@ -247,8 +247,8 @@ class NoopBackend:
             case ["echo", *said]:
                 return Executed(code=0, out=" ".join(said).encode() + b"\n")
             case ["env"]:
-                said = "".join(f"{key}={value}\n" for key, value in env.items())
-                return Executed(code=0, out=said.encode())
+                lines = "".join(f"{key}={value}\n" for key, value in env.items())
+                return Executed(code=0, out=lines.encode())
             case ["cat", *paths]:
                 return _cat(kept.files, paths) if paths else Executed(code=0, out=stdin)
             case ["tee", path]:
