@@ -115,7 +115,17 @@ class Heard(msgspec.Struct, frozen=True, tag=True):
     cost: int
 
 
-Message = Asked | Answered | Failed | Dropped | Said | Printed | Heard
+class Servers(msgspec.Struct, frozen=True, tag=True):
+    """Said by a server when a host has come, and whenever it changes: who else there is."""
+
+    me: str
+    """Which of them says so."""
+    urls: dict[str, str]
+    """Where each is reached, by the name of its process."""
+    number: int = 0
+
+
+Message = Asked | Answered | Failed | Dropped | Said | Printed | Heard | Servers
 
 
 def encode(message: Message) -> bytes:

@@ -6,7 +6,7 @@ whoever asked says so, what was begun for it is given up: a command nobody waits
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -29,6 +29,7 @@ from windlass.drivers.env.exchange import (
     Message,
     Printed,
     Said,
+    Servers,
 )
 from windlass.ports.env import (
     BrowserBackend,
@@ -40,6 +41,9 @@ from windlass.ports.env import (
 )
 
 log = logging.getLogger(__name__)
+
+OnServers = Callable[[Servers], None]
+"""Is told which servers there are, by whoever is at the other end."""
 
 
 class EnvHost:
@@ -53,20 +57,25 @@ class EnvHost:
     def kinds(self) -> list[str]:
         return sorted([*self._backends, *([IMAGES] if self._images else [])])
 
-    async def run(self, channel: Channel) -> None:
+    async def run(self, channel: Channel, on_servers: OnServers | None = None) -> None:
         """Answer until the channel ends."""
-        await _Conversation(self._backends, self._images, channel).run()
+        await _Conversation(self._backends, self._images, channel, on_servers).run()
 
 
 class _Conversation:
     """One channel and what is open on it."""
 
     def __init__(
-        self, backends: Mapping[str, EnvBackend], images: ImageBackend | None, channel: Channel
+        self,
+        backends: Mapping[str, EnvBackend],
+        images: ImageBackend | None,
+        channel: Channel,
+        on_servers: OnServers | None,
     ) -> None:
         self._backends = backends
         self._images = images
         self._channel = channel
+        self._on_servers = on_servers
         self._open: dict[int, asyncio.Task[None]] = {}
         self._clients: dict[int, _Client] = {}
 
@@ -93,6 +102,9 @@ class _Conversation:
             case Said(number, text):
                 if client := self._clients.get(number):
                     client.take(text)
+            case Servers():
+                if self._on_servers is not None:
+                    self._on_servers(message)
             case Heard(number, cost):
                 if client := self._clients.get(number):
                     client.heard(cost)
