@@ -17,6 +17,7 @@ from windlass.model.envs import EnvSession, EnvState
 from windlass.testing.memory import Commit, MemoryDatabase
 from windlass.testing.simulator import people, plan_for, simulate
 from windlass.testing.simulator.checks import checker
+from windlass.testing.simulator.checks.envs import check_envs
 from windlass.testing.simulator.envs import Runtimes, add_envs
 from windlass.testing.simulator.flows import Body
 from windlass.testing.simulator.plan import Plan
@@ -62,7 +63,7 @@ class Crashes:
             world.loop.call_later(0.5, server.restart)
 
     def plant(self, patch: pytest.MonkeyPatch) -> None:
-        made, interfering, right = World.__init__, Runtimes._interfering, checker.check_envs
+        made, interfering = World.__init__, Runtimes._interfering
 
         def make(world: World, *given: Any) -> None:
             made(world, *given)
@@ -79,7 +80,7 @@ class Crashes:
             return interfere
 
         def check(database: MemoryDatabase, commit: Commit) -> None:
-            right(database, commit)
+            check_envs(database, commit)
             for point in sorted(moved_by(commit)):
                 self.reached(point)
 
