@@ -151,6 +151,9 @@ def browser(program: str, state: Path) -> Runtime:
             ({"args": ["--load-extension=/x"]}, "args"),
             ({"start_url": "file:///etc/passwd"}, "start_url"),
             ({"proxy": "x"}, "proxy"),
+            ({"proxy": "http://a:1", "network": "none"}, "proxy"),
+            ({"network": "bridge"}, "network"),
+            ({"memory_mb": 10}, "memory_mb"),
             ({"colour": "red"}, "colour"),
         ),
     )

@@ -205,6 +205,22 @@ async def test_a_snapshot_brings_back_what_was_killed_or_removed(
         await env.restore(runtime.spec("a"), type(kept)(ref="a:none", digest=""))
 
 
+async def test_a_place_that_was_restored_is_kept_again_under_the_same_label(
+    runtime: Runtime, env: EnvBackend
+) -> None:
+    await env.allocate(runtime.spec("a"))
+    for text in (b"first", b"second", b"third"):
+        await env.write("a", 1, "x", text)
+        kept = await env.snapshot("a", "checkpoint")
+        assert await env.inspect("a") == "running"
+        assert await env.read("a", 1, "x") == text
+        runtime.remove("a")
+        await env.restore(runtime.spec("a"), kept)
+        assert await env.read("a", 1, "x") == text
+    await env.release("a")
+    assert await env.list() == []
+
+
 async def test_the_epoch_outlives_what_the_place_does_not(
     runtime: Runtime, env: EnvBackend
 ) -> None:

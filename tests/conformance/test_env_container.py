@@ -12,6 +12,7 @@ from tests.conformance.runtimes import Runtime
 from windlass.drivers.env.container import ContainerBackend
 from windlass.drivers.env.container_store import ContainerStore
 from windlass.drivers.env.docker import DockerApi
+from windlass.drivers.env.layers import Layers
 from windlass.ports.env import PlaceError, PlaceGone, RuntimeAway, Snapshot
 from windlass.testing.podman import IMAGE, PodmanServer
 from windlass.testing.servers import free_port
@@ -85,6 +86,19 @@ async def test_a_resource_may_say_otherwise(runtime: Runtime, env: ContainerBack
         await env.allocate(runtime.spec("a", user="stranger"))
 
 
+@pytest.fixture
+def unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runtime's storage is out of reach, as on another machine."""
+    monkeypatch.setattr(Layers, "digest", lambda *_: None)
+
+
+@pytest.fixture(params=["by-layers", "by-export"])
+def both_ways(request: pytest.FixtureRequest) -> None:
+    if request.param == "by-export":
+        request.getfixturevalue("unreadable")
+
+
+@pytest.mark.usefixtures("both_ways")
 async def test_a_digest_sees_every_kind_of_change_and_its_undoing(
     runtime: Runtime, env: ContainerBackend
 ) -> None:
@@ -110,6 +124,60 @@ async def test_a_digest_sees_every_kind_of_change_and_its_undoing(
     assert (await env.snapshot("a", "x")).digest == before
 
 
+_CHANGES = (
+    "echo more >> motd",
+    "rm /bin/ls",
+    "chmod 600 motd",
+    "chmod 2751 /etc",
+    "chmod 711 /bin; mkdir -p home/sub; echo old > home/sub/y",
+    "rm -rf home; mkdir home; echo new > home/x",
+    "mv home root2",
+    "rm -rf root2; echo file > root2",
+    "rm root2; mkdir root2; touch root2/.wh.name",
+    "ln motd motd2",
+    "echo changed > motd2",
+    "ln -s //odd//path link",
+    "ln -sf /other link",
+    "mkfifo pipe",
+    "rm pipe; mkdir pipe",
+    "mkdir -p deep/er/and; echo 1 > deep/er/and/x",
+    "rm -rf deep/er; mkdir deep/er",
+    "mv /bin/cat /bin/dog",
+    "printf x > 'ümlaut and space'",
+    "rm -rf deep root2; echo 1 > deep",
+)
+
+
+async def test_twenty_changes_are_seen_by_layers_as_by_reading_everything(
+    runtime: Runtime, env: ContainerBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a place was restored, so that its layers stand on those of a snapshot."""
+    await env.allocate(runtime.spec("a", user="root"))
+
+    async def read_whole() -> str:
+        with monkeypatch.context() as patched:
+            patched.setattr(Layers, "digest", lambda *_: None)
+            return (await env.snapshot("a", "whole")).digest
+
+    async def never(*_: object) -> str:
+        raise AssertionError("all of it was read")
+
+    seen: list[str] = []
+    for number, change in enumerate(_CHANGES):
+        assert await said(env, f"cd /etc; {change}") == ""
+        with monkeypatch.context() as patched:
+            patched.setattr(ContainerStore, "digest", never)
+            kept = await env.snapshot("a", "x")
+            assert (await env.snapshot("a", "again")).digest == kept.digest, "nothing changed"
+        assert kept.digest not in seen, change
+        assert kept.digest == await read_whole(), change
+        seen.append(kept.digest)
+        if number % 4 == 0:
+            await env.restore(runtime.spec("a", user="root"), kept)
+    assert len(seen) == 20
+
+
+@pytest.mark.usefixtures("both_ways")
 async def test_a_digest_sees_what_the_image_brought_along(
     runtime: Runtime, env: ContainerBackend
 ) -> None:
@@ -169,6 +237,7 @@ async def crashes_at(step: str, doing: Coroutine[Any, Any, object]) -> None:
             await doing
 
 
+@pytest.mark.usefixtures("unreadable")
 async def test_a_crash_between_two_steps_leaves_nothing_that_is_not_found(
     runtime: Runtime,
     env: ContainerBackend,

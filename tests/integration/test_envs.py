@@ -216,6 +216,44 @@ def test_a_tenant_has_a_quota_over_all_its_places(served: Served) -> None:
         served.http.delete("/api/v1/limit-rules", params={"pattern": "envs"})
 
 
+def test_each_tenant_has_a_quota_of_its_own(served: Served) -> None:
+    """Two tenants with a resource of one name each; one may have a single place at a time."""
+    assert served.http.post("/api/v1/tenants", json={"name": "envy"}).status_code in (201, 409)
+    worker = Hand(served.http, "env.shared")
+    rule = {"pattern": "envs", "max": 1}
+    both = ("default", "envy")
+
+    def ask(tenant: str, method: str, path: str, **more: Any) -> httpx.Response:
+        return served.http.request(method, path, headers={"Windlass-Tenant": tenant}, **more)
+
+    for tenant in both:
+        body = {"name": "shared", "kind": "noop", "capacity": 5}
+        assert ask(tenant, "POST", _RESOURCES, json=body).status_code == 201
+        definition = {"definition": flow("env.shared", "shared")}
+        answer = ask(tenant, "POST", "/api/v1/flows/env-shared/versions", json=definition)
+        assert answer.status_code == 201, answer.text
+    assert ask("envy", "PUT", "/api/v1/limit-rules", json=rule).status_code == 200
+    begun = {
+        ask(tenant, "POST", "/api/v1/runs", json={"flow": "env-shared"}).json()["id"]: tenant
+        for tenant in both * 2
+    }
+    taken = [worker.take() for _ in range(3)]
+    assert sorted(begun[one["runId"]] for one in taken) == ["default", "default", "envy"]
+    assert worker._exchange(slots=1, waitMs=300)["attempts"] == []
+    [waits] = begun.keys() - {one["runId"] for one in taken}
+    line = ask("envy", "GET", f"/api/v1/runs/{waits}/why").json()["line"]
+    assert "limit envs: 1 of 1 in use" in line
+    seen = {tenant: ask(tenant, "GET", _SESSIONS).json()["items"] for tenant in both}
+    mine = [len([one for one in seen[t] if one["resource"] == "shared"]) for t in both]
+    assert mine == [2, 1], "and nobody sees another's"
+    for one in taken:
+        worker.finish(one, 1)
+    worker.finish(worker.take(), 1)
+    for run_id, tenant in begun.items():
+        path, query = f"/api/v1/runs/{run_id}", {"waitMs": 20_000}
+        assert ask(tenant, "GET", path, params=query).json()["state"] == "succeeded"
+
+
 def test_a_lost_attempt_loses_its_place_as_well(served: Served) -> None:
     make(served, "lost")
     served.push("env-lost", flow("env.lost", "lost"))

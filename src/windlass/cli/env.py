@@ -10,12 +10,13 @@ import msgspec
 
 from windlass.cli import output
 from windlass.cli.api import first, json_option, limit_option, run_id, wide_option, with_client
-from windlass.cli.printing import print_line, print_text
+from windlass.cli.env_shell import Shell, lines_of, listen, told_code
+from windlass.cli.printing import print_line
 from windlass.cli.tables import Column
 from windlass.cli.texts import first_line
 from windlass.cli.views import STATE, at
 from windlass.client import Client
-from windlass.client.env_shapes import EnvExecuted, EnvResourceInfo, EnvSessionInfo
+from windlass.client.env_shapes import EnvResourceInfo, EnvSessionInfo
 from windlass.client.shapes import Page
 from windlass.model.envs import KINDS
 from windlass.model.errors import NotFound
@@ -191,32 +192,25 @@ def show(client: Client, name: str, as_json: bool) -> None:
 )
 @with_client
 def exec_(client: Client, session: str, command: tuple[str, ...], timeout_s: float) -> None:
-    """Run a COMMAND in a SESSION, beside whatever happens there."""
+    """Run a COMMAND in a SESSION, beside whatever happens there; Ctrl-C ends it."""
     wanted = one_session(client, session)
-    done = client.exec_env_session(wanted, command, timeout_s=timeout_s)
-    sys.exit(told(done))
+    sys.exit(told_code(listen(client, wanted, list(command), timeout_s)))
 
 
 @env.command("shell")
 @click.argument("session")
 @with_client
 def shell(client: Client, session: str) -> None:
-    """Run one line after the other in a SESSION with its shell, until the input ends."""
+    """Run one line after the other in a SESSION with its shell, until `exit` or the end of input.
+
+    What a line says is printed as it says it, and Ctrl-C ends it. A line that begins with `cd`
+    moves all that follow; variables last for their line only.
+    """
     wanted = one_session(client, session)
-    for line in iter_lines(f"{wanted.rpartition('~')[2]}$ "):
-        words = ["sh", "-c", line]
-        told(client.exec_env_session(wanted, words))
-
-
-def iter_lines(prompt: str) -> Any:
-    while True:
-        if sys.stdin.isatty():
-            print_line(prompt, err=True)
-        line = sys.stdin.readline()
-        if not line:
-            return
-        if line.strip():
-            yield line.rstrip("\n")
+    opened = Shell(client, wanted)
+    for line in lines_of(opened, wanted.rpartition("~")[2]):
+        opened.run(line)
+    sys.exit(opened.code)
 
 
 @env.command("release")
@@ -240,16 +234,6 @@ def one_session(client: Client, named: str) -> str:
         hint = f"windlass env ls --sessions --resource {shlex.quote(named)}"
         raise NotFound(f'"{named}" has {count} session; see `{hint}`')
     return found[0].id
-
-
-def told(done: EnvExecuted) -> int:
-    for said, err in ((done.out, False), (done.err, True)):
-        if said:
-            print_text(said.decode(errors="replace").removesuffix("\n"), err=err)
-    if done.timed_out:
-        print_line("it took too long and was ended; see --timeout", err=True)
-        return 124
-    return done.code
 
 
 def read_config(given: str) -> dict[str, Any]:

@@ -216,6 +216,11 @@ def dev(
 )
 @setting("--env-browser", default="", help="The Chromium to make browser sessions with.")
 @setting(
+    "--advertise",
+    default="",
+    help="This process's own URL, told to every `windlass env-host`; else where it listens.",
+)
+@setting(
     "--env-noop/--no-env-noop",
     default=False,
     help="Pretend environments of the kind noop, to try flows without a runtime.",

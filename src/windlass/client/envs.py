@@ -96,12 +96,18 @@ def snapshot_env_session(session_id: str) -> Call[EnvSnapshotInfo]:
 
 
 def exec_env_session(
-    session_id: str, command: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60.0
+    session_id: str,
+    command: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    workdir: str = "",
+    timeout_s: float = 60.0,
 ) -> Call[EnvExecuted]:
     """Run a command in a place, to look what is there."""
     body = {
         "command": list(command),
         "stdin": base64.b64encode(stdin).decode(),
+        "workdir": workdir,
         "timeoutS": timeout_s,
     }
     path = f"{_SESSIONS}/{path_part(session_id)}/exec"

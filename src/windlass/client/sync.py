@@ -10,6 +10,7 @@ import httpx
 from windlass.client import calls, envs, forks, ledger, plan_calls, scripts, wire
 from windlass.client import dead_letters as letters
 from windlass.client.methods import Becomes, Method, RunMethod
+from windlass.client.outputs import Hear, OutputReader
 from windlass.client.requests import Call, Pause, Script, Work
 from windlass.client.settings import resolve
 from windlass.client.shapes import EventInfo, RunInfo
@@ -144,6 +145,25 @@ class Client:
                 if wire.must_give_up(error, follow):
                     raise
             time.sleep(follow.pause_s())
+
+    def listen(self, call: Call[T], hear: Hear) -> T:
+        """Run a command in a place (`exec_env_session` of `windlass.client.envs`), and hear what it
+        says while it runs. Whoever stops listening ends it."""
+        reader = OutputReader(hear)
+        try:
+            request = wire.stream_request_for(self._http, call)
+            answer = self._http.send(request, stream=True)
+            try:
+                if answer.status_code >= 300:
+                    answer.read()
+                    raise wire.refusal(answer)
+                for piece in answer.iter_bytes():
+                    reader.feed(piece)
+            finally:
+                answer.close()
+        except httpx.HTTPError as error:
+            raise wire.unreachable(self.url, error) from error
+        return call.read(reader.result())
 
     def close(self) -> None:
         self._http.close()

@@ -53,6 +53,14 @@ def request_for(http: httpx.Client | httpx.AsyncClient, call: Call[T]) -> httpx.
     )
 
 
+def stream_request_for(http: httpx.Client | httpx.AsyncClient, call: Call[T]) -> httpx.Request:
+    """The same, for an answer that is read while it goes on."""
+    request = request_for(http, call)
+    request.headers["Accept"] = "text/event-stream"
+    request.extensions["timeout"] = stream_timeout().as_dict()
+    return request
+
+
 def read(call: Call[T], answer: httpx.Response) -> T:
     """The answer's value, or the error it stands for."""
     if answer.status_code >= 300:

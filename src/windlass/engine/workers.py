@@ -15,6 +15,8 @@ from windlass.ports.store import Cond
 
 CONNECTED = "connected"
 """In what is kept of a worker on the link: false once its line is cut."""
+CONTROL, API = "control", "api"
+"""In place of a transport: processes of ours, with the control plane and without."""
 LIVE = ("online", "draining")
 """States of a worker that is there: it takes work, or only ends what it has."""
 _HEARD = (*LIVE, "registered")
@@ -59,7 +61,7 @@ async def register(
     """Add a worker of a tenant, or of all, or take it back under its old id."""
     check_id(worker_id)
     await check_free(engine, worker_id, tenant)
-    if transport != "control":
+    if transport != CONTROL:
         check_services(services)
     now = engine.store.now()
     worker = Worker(
@@ -196,14 +198,14 @@ async def live_workers(
 
 
 async def count_workers(engine: Engine) -> dict[str, int]:
-    """Workers by state. A control plane keeps a row among them, but takes no work from others."""
+    """Workers by state. Our own processes keep a row among them, but take no work from others."""
     since = engine.store.now() - int(engine.settings.worker_ttl_s * 1000)
-    theirs = Cond("transport", "!=", "control")
+    theirs = [Cond("transport", "!=", CONTROL), Cond("transport", "!=", API)]
     gone = Cond("state", "=", "offline")
     heard = {state: [Cond("state", "=", state), Cond("seen_at", ">=", since)] for state in _HEARD}
     late = [Cond("state", "!=", "offline"), Cond("seen_at", "<", since)]
     counts = {
-        state: await engine.store.count(Worker, [theirs, *where])
+        state: await engine.store.count(Worker, [*theirs, *where])
         for state, where in {**heard, "late": late, "offline": [gone]}.items()
     }
     return {state: n for state, n in counts.items() if n}

@@ -23,6 +23,8 @@ Config = Mapping[str, Any]
 
 OUTPUT_BYTES_MAX = 1 << 20
 """How much is kept of what a command says, of each of its two streams."""
+PIECE_BYTES_MAX = 1 << 16
+"""How much of what a command says is passed on at once."""
 FILE_BYTES_MAX = 8 << 20
 """The largest file that is read or written whole."""
 
@@ -97,6 +99,11 @@ class MessageSocket(Protocol):
     async def recv(self) -> str | bytes: ...
 
 
+OnOutput = Callable[[str, bytes], Awaitable[None]]
+"""Is given what a command says while it runs: the stream, `out` or `err`, and a piece of it. The
+command waits for it, and is ended if it raises."""
+
+
 class EnvBackend(Protocol):
     kind: str
     """`container`, `browser`, ..."""
@@ -121,9 +128,11 @@ class EnvBackend(Protocol):
         workdir: str = "",
         env: Mapping[str, str] | None = None,
         timeout_s: float = 60.0,
+        on_output: OnOutput | None = None,
     ) -> Executed:
         """Run a command to its end. Out of time it is ended; whoever stops waiting for it ends it
-        as well. One that `still` ended is answered with `StalePlace`, whatever it said before."""
+        as well. One that `still` ended is answered with `StalePlace`, whatever it said before. What
+        it says is passed on as it comes, all of it, whatever is kept for the answer."""
         ...
 
     async def read(self, name: str, epoch: int, path: str) -> bytes:

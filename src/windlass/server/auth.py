@@ -119,10 +119,17 @@ class Auth:
         if not self.required:
             check_local(request)
             return await self._acting(Who("local", "admin"), request)
-        who = await self.who(bearer(request), age_ms)
+        who = await self._proven(request, role, age_ms)
         if not who.may(role):
             raise Denied(f"this needs the {role} role; the token is a {who.role}'s")
         return await self._acting(who, request)
+
+    async def _proven(self, request: Request, role: str, age_ms: int) -> Who:
+        """By a token; or what is a worker's also by the certificate it shows on the link."""
+        shown: str = getattr(request.state, "peer_fingerprint", "")
+        if shown and role == "worker" and "authorization" not in request.headers:
+            return await self.who_shows(shown, age_ms)
+        return await self.who(bearer(request), age_ms)
 
     async def _acting(self, who: Who, request: Request) -> Who:
         """The caller in the tenant that the request names."""

@@ -6,9 +6,9 @@ import logging
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from windlass.engine.attempts import Attempts
-from windlass.engine.engine import Engine
+from windlass.engine.envs.lease import watch
 from windlass.engine.envs.places import Places
-from windlass.model.envs import EnvSession, EnvState, place_name
+from windlass.model.envs import place_name
 from windlass.model.errors import WindlassError
 from windlass.ports.env import PlaceError, PlaceGone, RuntimeAway, SocketEnded, StalePlace
 
@@ -16,8 +16,6 @@ log = logging.getLogger(__name__)
 
 _REFUSED = 1008
 _GONE = 1011
-_LOOK_S = 1.0
-"""How soon a lease is seen to be over that another process has ended."""
 
 
 async def drive_browser(websocket: WebSocket) -> None:
@@ -49,26 +47,6 @@ async def drive_browser(websocket: WebSocket) -> None:
         return  # RuntimeError: the framework's word for writing to a closed socket
     finally:
         watching.cancel()
-
-
-async def watch(engine: Engine, session: EnvSession, revoked: asyncio.Event) -> None:
-    """Notice when the session goes on to another, or ends."""
-    waiter = engine.feed.watch(session.run_id)
-    try:
-        while not revoked.is_set():
-            waiter.clear()
-            async with engine.store.session() as reading:
-                found = await reading.rows(EnvSession, [session.id])
-            mine = found and found[0].state is EnvState.COMMITTED
-            if not mine or found[0].epoch != session.epoch:
-                revoked.set()
-                return
-            try:
-                await asyncio.wait_for(waiter.wait(), _LOOK_S)
-            except TimeoutError:
-                continue
-    finally:
-        engine.feed.unwatch(session.run_id, waiter)
 
 
 class ClientSocket:

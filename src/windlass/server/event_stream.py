@@ -29,13 +29,17 @@ class EventStream(StreamingResponse):
 
     async def stream_response(self, send: Send) -> None:
         whole = False
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._end_when_refused, group.cancel_scope)
-            await super().stream_response(send)
-            whole = True
-            group.cancel_scope.cancel()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._end_when_refused, group.cancel_scope)
+                await super().stream_response(send)
+                whole = True
+                group.cancel_scope.cancel()
+        finally:
+            # Also when the reader has gone: what was begun for it is to end now.
+            with anyio.CancelScope(shield=True):
+                await self._messages.aclose()
         if not whole:
-            await self._messages.aclose()
             # A reader that takes nothing any more is not waited for; its connection is cut.
             with anyio.move_on_after(_LAST_WORD_S):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})

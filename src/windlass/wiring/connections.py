@@ -12,6 +12,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from windlass.wiring.peers import with_peer
+
 _HEAD_BYTES_MAX = 256 * 1024
 """What may arrive before a head is whole: no head needs as much, though the first bytes of a body
 may come along with it."""
@@ -36,6 +38,7 @@ class BoundedHttp(HttpToolsProtocol):
     _head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self.app_state = with_peer(self.app_state, transport)
         super().connection_made(transport)
         self._expect_head()
         if len(self.connections) > self.waiting.connections_max:

@@ -29,6 +29,7 @@ from windlass.protocol.envs import (
 from windlass.protocol.exchange import ActionEnd, ActionStart
 from windlass.worker import outcome
 from windlass.worker.context import Context
+from windlass.worker.envs import HearBytes
 from windlass.worker.registry import Service, Worker
 
 T = TypeVar("T")
@@ -85,8 +86,12 @@ class EngineDesk:
         asked = blackboard.found(self._engine, run_id, read.key, read.prefix, read.revision)
         return [board_view(row) for row in self._wait_for(asked)]
 
-    def execute(self, call: EnvExec) -> EnvExecuted:
-        done = self._wait_for(self._rooms.execute(call))
+    def execute(self, call: EnvExec, hear: HearBytes | None = None) -> EnvExecuted:
+        async def pass_on(stream: str, data: bytes) -> None:
+            if hear is not None:
+                await asyncio.to_thread(hear, stream, data)
+
+        done = self._wait_for(self._rooms.execute(call, pass_on if hear else None))
         return EnvExecuted(**msgspec.structs.asdict(done))
 
     def fetch(self, read: EnvRead) -> EnvContent:

@@ -82,6 +82,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """After how long a pod whose containers are not made has failed."""
     kube_server_url: str = ""
     """What pods are told this server's address is."""
+    advertise: str = ""
+    """Where machines with runtimes reach this very process; empty: where it listens."""
     env_docker: str = ""
     """Where Docker's API is, of Docker or podman: `unix:///…` or `tcp://…`; empty for nowhere."""
     env_browser: str = ""

@@ -57,7 +57,7 @@ from windlass.server.link.duties import LinkChecks, LinkLeases, LinkTokens
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.server.push_urls import LOOPBACK
 from windlass.wiring.bus import open_board, open_bus
-from windlass.wiring.env_host import Offers
+from windlass.wiring.env_host import Offers, address_of
 from windlass.wiring.envs import add_own
 from windlass.wiring.facts import redis_facts
 from windlass.wiring.functions import executions
@@ -160,7 +160,7 @@ class System:
             commands=self.commands,
             blobs=self.blobs,
             places=self.places,
-            env_host_offer=Offers(self.hosts).take,
+            env_host_offer=Offers(self.hosts, self.engine).take,
             workers_changed=self._workers_changed,
         )
 
@@ -186,7 +186,9 @@ class System:
         if self.board is not None:
             self._tell("BoardOutbox", self.board, BoardCopier(engine, self.board).outbox())
         self._start_envs()
+        url = address_of(self.options)
         if "control" not in self.options.roles:
+            self._loop(Control(engine, url=url, role=workers.API))
             return
         self._loop(Timers(engine))
         self._loop(LimitWakes(engine))
@@ -195,7 +197,7 @@ class System:
         self._loop(UnservedCalls(engine))
         self._loop(Expiry(engine, self.blobs))
         self._loop(Pruning(engine))
-        self.control = Control(engine, self._local_queues(local))
+        self.control = Control(engine, self._local_queues(local), url=url)
         self._loop(self.control)
         engine.feed.on_stop.append(self._stop_attempt)
         self._run("local", Runner(self.attempts, engine.name, local, _LOCAL_SLOTS))

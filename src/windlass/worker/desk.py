@@ -12,6 +12,7 @@ import msgspec
 
 from windlass.client.backoff import Backoff
 from windlass.client.board import Board
+from windlass.client.outputs import OutputReader
 from windlass.client.problems import error_of
 from windlass.client.tls import http_tls
 from windlass.model.errors import BadRequest, Conflict, Denied, NotFound, Unavailable, WindlassError
@@ -29,12 +30,14 @@ from windlass.protocol.envs import (
 from windlass.protocol.exchange import ActionEnd, ActionStart
 from windlass.worker.actions import Ledger
 from windlass.worker.calls import ANSWER_S, worker_path
-from windlass.worker.envs import EnvDesk
+from windlass.worker.envs import EnvDesk, HearBytes
 from windlass.worker.settings import WorkerSettings
 
 TRIES_S = 20.0
 """How long a server that cannot be reached is tried before whatever was asked is given up."""
 _SLOW_S = 120.0
+_SILENCE_S = 60.0
+"""Servers send something on a quiet stream now and then; longer silence is a dead connection."""
 T = TypeVar("T")
 
 
@@ -69,8 +72,10 @@ class HttpDesk:
     def read(self, read: BoardRead) -> list[BoardView]:
         return msgspec.json.decode(self._tell("blackboard/read", read), type=BoardFound).items
 
-    def execute(self, call: EnvExec) -> EnvExecuted:
+    def execute(self, call: EnvExec, hear: HearBytes | None = None) -> EnvExecuted:
         # A command that may have run is not run again.
+        if hear is not None:
+            return self._listen("env/exec", call, hear)
         wait_s = (call.timeout_s or 0.0) + ANSWER_S
         return self._ask("env/exec", call, EnvExecuted, tries_s=0.0, answer_s=wait_s)
 
@@ -100,6 +105,28 @@ class HttpDesk:
         answer_s: float = ANSWER_S,
     ) -> T:
         return msgspec.json.decode(self._tell(where, said, tries_s, answer_s), type=gives)
+
+    def _listen(self, where: str, said: EnvExec, hear: HearBytes) -> EnvExecuted:
+        reader = OutputReader(hear)
+        request = self._http.build_request(
+            "POST",
+            f"{self._path}/{where}",
+            content=msgspec.json.encode(said, enc_hook=str),
+            headers={"Accept": "text/event-stream"},
+            timeout=_SILENCE_S,
+        )
+        try:
+            answer = self._http.send(request, stream=True)
+            try:
+                if answer.status_code >= 300:
+                    raise error_of(answer.status_code, answer.read())
+                for piece in answer.iter_bytes():
+                    reader.feed(piece)
+            finally:
+                answer.close()
+        except httpx.HTTPError as error:
+            raise Unavailable(f"the server cannot be reached: {error}") from error
+        return msgspec.json.decode(reader.result(), type=EnvExecuted)
 
     def _tell(
         self,

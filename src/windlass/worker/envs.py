@@ -1,6 +1,7 @@
 """The environment of an attempt, as its handler sees it: a container or a browser of its own.
 
     done = ctx.env.exec(["python", "train.py"])
+    ctx.env.exec("make", timeout_s=600, on_output=lambda stream, text: ctx.log(text))
     ctx.env.write("notes.txt", b"as far as page 3")
     with ctx.env.browser() as page:
         page.goto("https://example.org")
@@ -10,7 +11,9 @@ it into the ledger. In an async handler the calls go through a thread (`asyncio.
 browser is entered with `async with`.
 """
 
+import codecs
 import itertools
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from windlass.model.errors import BadRequest
@@ -28,6 +31,9 @@ from windlass.worker.adapters.host.pages import BrowserPage
 from windlass.worker.errors import PermanentError
 
 EXEC_S = 60.0
+HearBytes = Callable[[str, bytes], object]
+OnOutput = Callable[[str, str], object]
+"""Is given what a command says as it says it: the stream, `out` or `err`, and the text."""
 
 
 class EnvDesk(Protocol):
@@ -36,7 +42,7 @@ class EnvDesk(Protocol):
     @property
     def server(self) -> str: ...
 
-    def execute(self, call: EnvExec) -> EnvExecuted: ...
+    def execute(self, call: EnvExec, hear: HearBytes | None = None) -> EnvExecuted: ...
 
     def fetch(self, read: EnvRead) -> EnvContent: ...
 
@@ -55,6 +61,19 @@ class Ran(NamedTuple):
     err: str
     cut: bool = False
     timed_out: bool = False
+
+
+class _Texts:
+    """Pieces of output as text, also where a character is cut in two."""
+
+    def __init__(self, on_output: OnOutput) -> None:
+        new = codecs.getincrementaldecoder("utf-8")
+        self._on_output = on_output
+        self._decoders = {stream: new(errors="replace") for stream in ("out", "err")}
+
+    def hear(self, stream: str, data: bytes) -> None:
+        if text := self._decoders[stream].decode(data):
+            self._on_output(stream, text)
 
 
 class Env:
@@ -81,8 +100,10 @@ class Env:
         workdir: str = "",
         env: dict[str, str] | None = None,
         timeout_s: float = EXEC_S,
+        on_output: OnOutput | None = None,
     ) -> Ran:
-        """Run a command to its end; a text is given to a shell."""
+        """Run a command to its end; a text is given to a shell. `on_output` hears what it says
+        while it runs, all of it; what it raises ends the command."""
         words = ["sh", "-c", command] if isinstance(command, str) else command
         call = EnvExec(
             **self._next(),
@@ -92,7 +113,7 @@ class Env:
             env=env or {},
             timeout_s=timeout_s,
         )
-        done = self._desk.execute(call)
+        done = self._desk.execute(call, _Texts(on_output).hear if on_output else None)
         out, err = done.out.decode(errors="replace"), done.err.decode(errors="replace")
         return Ran(done.code, out, err, done.cut, done.timed_out)
 

@@ -39,8 +39,10 @@ def used(env):
     except RuntimeError as error:
         missing = str(error)
     digest = env.snapshot()["digest"]
+    heard = []
+    env.exec("echo one; sleep 0.3; echo two", on_output=lambda *said: heard.append(said))
     return {"echo": done.out, "kept": env.read("made.txt").decode(), "missing": missing,
-            "kind": env.kind, "digest": digest}
+            "kind": env.kind, "digest": digest, "heard": heard}
 
 
 def plain(ctx):
@@ -164,6 +166,7 @@ async def by_a_package(server: LinkServer) -> None:
         assert (result["echo"], result["kept"], result["kind"]) == (*["by a package"] * 2, "noop")
         assert "nothing.txt" in result["missing"]
         assert result["digest"]
+        assert result["heard"] == [["out", "one\n"], ["out", "two\n"]]
     assert "to_thread" in results[uuid("waiting")]["refused"], "it would wait for itself"
     assert results[uuid("without")] == {"echo": False}
     assert ("env.read", "failed") in await actions(server, run_id)

@@ -84,6 +84,75 @@ async def test_a_known_certificate_is_let_in_and_a_strangers_is_not(authority: P
             assert (await http.get("/api/v1/runs", headers=stolen)).status_code == 401
 
 
+IN_A_PLACE = """
+from windlass import Worker
+
+worker = Worker()
+
+
+@worker.service("place.use")
+def use(ctx):
+    ctx.env.write("made.txt", "with a certificate")
+    heard = []
+    done = ctx.env.exec("cat made.txt", on_output=lambda _, text: heard.append(text))
+    return {"said": done.out, "heard": heard, "kept": ctx.env.read("made.txt").decode()}
+"""
+
+
+@pytest.mark.timeout(90)
+async def test_a_worker_with_a_certificate_alone_works_in_its_place(authority: Path) -> None:
+    port = free_port()
+    url = f"https://127.0.0.1:{port}"
+    server = Process(
+        *("server", "--db", f"sqlite:///{authority / 'w.db'}", "--port", str(port)),
+        *("--admin-token", TOKEN, "--tls-cert", str(authority / "server.pem"), "--env-noop"),
+        *("--tls-key", str(authority / "server.key")),
+        *("--tls-client-ca", str(authority / "ca.pem")),
+        log=authority / "server.log",
+    )
+    (authority / "place_services.py").write_text(IN_A_PLACE)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    context = ssl.create_default_context(cafile=str(authority / "ca.pem"))
+    known = worker(authority, url, "known", "place_services:worker")
+    with server:
+        async with httpx.AsyncClient(
+            base_url=url, headers=headers, verify=context, timeout=40
+        ) as http:
+            await answers(http)
+            body = {"name": "w", "role": "worker", "fingerprint": fingerprint(authority, "known")}
+            assert (await http.post("/api/v1/tokens", json=body)).status_code == 201
+            box = {"name": "box", "kind": "noop"}
+            assert (await http.post("/api/v1/envs/resources", json=box)).status_code == 201
+            node = {"exec_type": "queue", "service": "place.use", "env": "box"}
+            flow = {"start": "a", "nodes": {"a": node}, "edges": []}
+            answer = await http.post("/api/v1/flows/placed/versions", json={"definition": flow})
+            assert answer.status_code == 201, answer.text
+            with known:
+                assert await seen(http, "known")
+                run_id = (await http.post("/api/v1/runs", json={"flow": "placed"})).json()["id"]
+                run = (await http.get(f"/api/v1/runs/{run_id}", params={"waitMs": 30_000})).json()
+                assert run["state"] == "succeeded", (run, (authority / "known.log").read_text())
+            [task] = (await http.get(f"/api/v1/runs/{run_id}/tasks")).json()["items"]
+            said = "with a certificate"
+            assert task["output"] == {"said": said, "heard": [said], "kept": said}
+        await only_what_is_a_workers(authority, url)
+
+
+async def only_what_is_a_workers(authority: Path, url: str) -> None:
+    """A certificate opens what workers are for, a stranger's nothing."""
+    for name, status in (("known", 400), ("stranger", 401)):
+        context = ssl.create_default_context(cafile=str(authority / "ca.pem"))
+        context.load_cert_chain(authority / f"{name}.pem", authority / f"{name}.key")
+        async with httpx.AsyncClient(base_url=url, verify=context) as http:
+            asked = await http.post("/api/v1/workers/known/env/exec", json={})
+            assert asked.status_code == status, (name, asked.text)
+            assert (await http.get("/api/v1/runs")).status_code == 401
+            assert (await http.post("/api/v1/tokens", json={})).status_code == 401
+            wrong = {"Authorization": "Bearer nonsense"}
+            asked = await http.post("/api/v1/workers/known/env/exec", json={}, headers=wrong)
+            assert asked.status_code == 401, "what is said counts before what is shown"
+
+
 @pytest.mark.timeout(90)
 async def test_a_private_authority_serves_every_client_and_every_transport(
     authority: Path, monkeypatch: pytest.MonkeyPatch
@@ -126,12 +195,13 @@ async def test_a_private_authority_serves_every_client_and_every_transport(
                     assert await seen(http, mode), log.read_text()
 
 
-def worker(folder: Path, url: str, name: str) -> Process:
+def worker(folder: Path, url: str, name: str, target: str = "packages") -> Process:
     return Process(
-        *("worker", "packages", "--transport", "link", "--id", name, "--server", url),
+        *("worker", target, "--transport", "link", "--id", name, "--server", url),
         *("--tls-ca", str(folder / "ca.pem"), "--tls-cert", str(folder / f"{name}.pem")),
         *("--tls-key", str(folder / f"{name}.key")),
         *("--packages-dir", str(folder / f"{name}-p"), "--data-dir", str(folder / f"{name}-d")),
+        env={"PYTHONPATH": str(folder)},
         log=folder / f"{name}.log",
     )
 

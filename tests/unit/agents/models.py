@@ -32,6 +32,7 @@ from windlass.protocol.envs import (
 )
 from windlass.protocol.exchange import ActionEnd, ActionStart
 from windlass.worker.context import Context
+from windlass.worker.envs import HearBytes
 
 Say = tuple[str, dict[str, Any] | str]
 """A tool and what it is called with; `text` and `thinking` are words."""
@@ -116,7 +117,7 @@ class KeptDesk:
 
     server = "http://127.0.0.1:1"
 
-    def execute(self, call: EnvExec) -> EnvExecuted:
+    def execute(self, call: EnvExec, hear: HearBytes | None = None) -> EnvExecuted:
         return EnvExecuted(code=0, out=" ".join(call.command).encode(), err=b"")
 
     def fetch(self, read: EnvRead) -> EnvContent:

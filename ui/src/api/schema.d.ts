@@ -340,7 +340,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Run a command in a place, to look what is there. */
+        /** Run a command in a place, to look what is there; as server-sent events (`out`, `err`, `done` */
         post: operations["envs_execute"];
         delete?: never;
         options?: never;
@@ -1955,7 +1955,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** An attempt runs a command in its place, to its end. */
+        /** An attempt runs a command in its place, to its end; as server-sent events if it asks so. */
         post: operations["env_work_execute"];
         delete?: never;
         options?: never;

@@ -9,6 +9,7 @@ had not yet written down is put back from when it was last seen.
 import asyncio
 import base64
 import contextlib
+import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 from windlass.drivers.env import browser_config, browser_state, gateway
 from windlass.drivers.env.browser_config import BLANK
+from windlass.drivers.env.browser_memory import sessions
 from windlass.drivers.env.browser_place import BrowserPlace
 from windlass.drivers.env.browser_state import BrowserState
 from windlass.drivers.env.browser_version import version_of
@@ -27,6 +29,7 @@ from windlass.ports.env import (
     Config,
     Executed,
     MessageSocket,
+    OnOutput,
     Place,
     PlaceError,
     PlaceGone,
@@ -34,6 +37,11 @@ from windlass.ports.env import (
     RuntimeAway,
     Snapshot,
 )
+
+log = logging.getLogger(__name__)
+
+_LOOK_S = 1.0
+"""How often it is looked how much memory browsers use."""
 
 
 class ChromiumBackend:
@@ -48,6 +56,7 @@ class ChromiumBackend:
         self._holders = Holders(state / "holders")
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._version = ""
+        self._watching: asyncio.Task[None] | None = None
 
     async def capabilities(self) -> dict[str, Any]:
         return {"runtime": "Chromium", "version": await self._told_version()}
@@ -57,6 +66,7 @@ class ChromiumBackend:
 
     async def allocate(self, spec: PlaceSpec) -> Place:
         place = self._place(spec.name)
+        self._watch()
         await self._told_version()
         async with self._locks[spec.name]:
             started, last = await asyncio.to_thread(place.start, self._program, spec)
@@ -78,6 +88,7 @@ class ChromiumBackend:
         workdir: str = "",
         env: Mapping[str, str] | None = None,
         timeout_s: float = 60.0,
+        on_output: OnOutput | None = None,
     ) -> Executed:
         raise PlaceError("a browser runs no commands: drive its pages, or use a container")
 
@@ -101,6 +112,7 @@ class ChromiumBackend:
     async def restore(self, spec: PlaceSpec, snapshot: Snapshot) -> Place:
         whose, _, label = snapshot.ref.partition(":")
         place = self._place(spec.name)
+        self._watch()
         await self._told_version()
         async with self._locks[spec.name]:
             state = await asyncio.to_thread(self._place(whose).kept, label)
@@ -130,13 +142,36 @@ class ChromiumBackend:
         self._locks.pop(name, None)
 
     async def list(self) -> list[Place]:
+        self._watch()
         await self._told_version()
         names = sorted(folder.name for folder in self._folder.iterdir() if folder.is_dir())
         specs = [self._place(name).spec() or PlaceSpec(name=name, config={}) for name in names]
         return [self._told(spec) for spec in specs]
 
     async def close(self) -> None:
-        return None
+        if self._watching is not None:
+            self._watching.cancel()
+
+    def _watch(self) -> None:
+        """From the first on that is asked for, browsers that grow too large are ended."""
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.ensure_future(self._end_large())
+
+    async def _end_large(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_S)
+            for name in await asyncio.to_thread(self._large):
+                log.warning("the browser %s was ended: %s", name, self._place(name).why_ended())
+
+    def _large(self) -> Sequence[str]:
+        there = [folder.name for folder in self._folder.iterdir() if folder.is_dir()]
+        found = sessions() if there else {}
+        ended: Sequence[str] = ()
+        for name in there:
+            with contextlib.suppress(OSError):  # it was released meanwhile
+                if self._place(name).end_if_large(found):
+                    ended = (*ended, name)
+        return ended
 
     async def serve(
         self, name: str, epoch: int, client: MessageSocket, revoked: asyncio.Event
@@ -144,10 +179,13 @@ class ChromiumBackend:
         url = await self.endpoint(name, epoch)
         place = self._place(name)
         try:
-            return await gateway.pipe(client, url, Screen(place.files), revoked)
+            ended = await gateway.pipe(client, url, Screen(place.files), revoked)
         finally:
             with contextlib.suppress(PlaceError, PlaceGone, RuntimeAway):
                 await self._remember(place)
+        if ended == "browser" and place.why_ended():
+            raise PlaceGone(await asyncio.to_thread(place.what_became))
+        return ended
 
     async def endpoint(self, name: str, epoch: int) -> str:
         """Where its DevTools answer, on this machine; for our gateway alone."""
@@ -174,7 +212,7 @@ class ChromiumBackend:
         if state == "running":
             self._holders.admit(name, epoch)
             return place
-        raise PlaceGone(f"the browser {name} is {state}")
+        raise PlaceGone(await asyncio.to_thread(place.what_became))
 
     async def _remember(self, place: BrowserPlace) -> None:
         """Keep the session as it is, should the browser die before it wrote everything down."""

@@ -12,6 +12,8 @@ from windlass.drivers.env import fields
 from windlass.ports.env import Config
 
 BLANK = "about:blank"
+MEMORY_MB = 1_024
+"""What a browser may use with all its parts, unless its resource says otherwise."""
 _ALWAYS = (
     "--headless=new",
     "--remote-debugging-port=0",
@@ -93,12 +95,27 @@ _FIELDS: dict[str, fields.Check] = {
     "args": _args,
     "start_url": fields.text(f"a page: http://…, https://… or {BLANK}", _is_page),
     "proxy": fields.text("a proxy: http://host:port or socks5://host:port", _is_proxy),
+    "memory_mb": fields.whole(256, 1 << 20),
+    "network": fields.text("one of host, none", lambda name: name in ("host", "none")),
 }
 
 
 def problems(config: Config) -> list[str]:
     """What is wrong with a browser's config."""
-    return fields.problems(config, _FIELDS)
+    found = fields.problems(config, _FIELDS)
+    if is_apart(config) and "proxy" in config and not found:
+        text = 'config "proxy" is of no use where "network" is "none": leave one of them out'
+        return [text]
+    return found
+
+
+def is_apart(config: Config) -> bool:
+    """Whether it has no network."""
+    return config.get("network") == "none"
+
+
+def memory_bytes_max(config: Config) -> int:
+    return int(config.get("memory_mb", MEMORY_MB)) << 20
 
 
 def command(program: str, profile: Path, config: Config) -> list[str]:

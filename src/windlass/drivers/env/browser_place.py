@@ -3,12 +3,14 @@
 import os
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from windlass.drivers.env import browser_config
+from windlass.drivers.env.browser_memory import MIB, used_bytes
 from windlass.drivers.env.browser_process import BrowserProcess
 from windlass.drivers.env.browser_state import BrowserState
 from windlass.drivers.env.folders import WorkspaceFolder
@@ -30,6 +32,7 @@ class BrowserPlace:
         self.workspace = WorkspaceFolder(self.files)
         self._snapshots = self.folder / "snapshots"
         self._newest = self.folder / "newest"
+        self._ended = self.folder / "ended"
 
     def state(self) -> str:
         if not self.process.profile.is_dir():
@@ -40,8 +43,36 @@ class BrowserPlace:
         """Where it answers, or `PlaceGone`."""
         found = self.process.endpoint()
         if not found:
-            raise PlaceGone(f"the browser {self.name} is {self.state()}")
+            raise PlaceGone(self.what_became())
         return found
+
+    def what_became(self) -> str:
+        """For whoever does not find it running."""
+        why = self.why_ended()
+        return f"the browser {self.name} is {self.state()}{f': {why}' if why else ''}"
+
+    def why_ended(self) -> str:
+        """Why we have ended it; empty if we have not."""
+        try:
+            return self._ended.read_text()
+        except FileNotFoundError:
+            return ""
+
+    def end_if_large(self, sessions: Mapping[int, list[int]]) -> bool:
+        """End it if it uses more memory than it may, with its parts."""
+        pid, spec = self.process.pid(), self.spec()
+        if not pid or spec is None:
+            return False
+        most = browser_config.memory_bytes_max(spec.config)
+        used = used_bytes(sessions.get(pid, ()), most)
+        if used <= most:
+            return False
+        text = f"it used {used // MIB:,} MiB of memory and may use {most // MIB:,};"
+        with self.process.turn():
+            # Before its end, so that whoever sees that finds out why.
+            self._ended.write_text(f'{text} "memory_mb" of its resource says how much')
+            self.process.end()
+        return True
 
     def spec(self) -> PlaceSpec | None:
         try:
@@ -121,7 +152,9 @@ class BrowserPlace:
             wanted: dict[str, Any] = {"download": downloads}
             (profile / "Default" / "Preferences").write_bytes(msgspec.json.encode(wanted))
         command = browser_config.command(program, profile, spec.config)
-        self.process.start(command, browser_config.variables(self.folder, spec.config))
+        self._ended.unlink(missing_ok=True)
+        env = browser_config.variables(self.folder, spec.config)
+        self.process.start(command, env, apart=browser_config.is_apart(spec.config))
 
     def _file(self, label: str) -> Path:
         return self._snapshots / f"{checked_label(label)}.state"

@@ -14,7 +14,9 @@ import socket
 import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from windlass.drivers.env import netns
 from windlass.ports.env import PlaceError
 
 _START_S = 30.0
@@ -41,13 +43,16 @@ class BrowserProcess:
 
     def endpoint(self) -> str:
         """Where it answers; nothing if it does not run."""
-        if self.pid() == 0:
+        pid = self.pid()
+        if pid == 0:
             return ""
         try:
             port, path = (self.profile / "DevToolsActivePort").read_text().split()
         except (OSError, ValueError):
             return ""
-        return f"ws://127.0.0.1:{int(port)}{path}"
+        # In a network of its own it is reached through that: see `open_socket`.
+        apart = f"{pid}@" if netns.is_apart(pid) else ""
+        return f"ws://{apart}127.0.0.1:{int(port)}{path}"
 
     def pid(self) -> int:
         """Its number, or 0. Chromium writes it down as well, should we not have come to it."""
@@ -57,17 +62,24 @@ class BrowserProcess:
                 return pid
         return 0
 
-    def start(self, command: Sequence[str], env: dict[str, str]) -> None:
-        """Start it and wait until it answers."""
+    def start(self, command: Sequence[str], env: dict[str, str], *, apart: bool = False) -> None:
+        """Start it and wait until it answers; `apart` in a network of its own."""
         self._clear()
         null = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
         log = (os.POSIX_SPAWN_OPEN, 1, str(self._log), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         both = (os.POSIX_SPAWN_DUP2, 1, 2)
-        # A session of its own, so that a signal to our terminal or group does not reach it.
-        try:
-            pid = os.posix_spawn(
+
+        def spawn() -> int:
+            # A session of its own, so that a signal to our terminal or group does not reach it.
+            return os.posix_spawn(
                 command[0], list(command), env, file_actions=(null, log, both), setsid=True
             )
+
+        try:
+            pid = netns.apart(spawn) if apart else spawn()
+        except PermissionError as error:
+            text = "a browser without network needs a server or host that runs as root"
+            raise PlaceError(f"{text}: {error.strerror}") from error
         except OSError as error:
             raise PlaceError(f"{command[0]} cannot be started: {error.strerror}") from error
         self._pid_file.write_text(str(pid))
@@ -131,12 +143,20 @@ class BrowserProcess:
 def _answers(endpoint: str) -> bool:
     if not endpoint:
         return False
-    port = int(endpoint.split(":")[2].partition("/")[0])
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1):
+        with connection_to(endpoint):
             return True
     except OSError:
         return False
+
+
+def connection_to(endpoint: str) -> socket.socket:
+    """A connection to a browser's DevTools."""
+    parts = urlsplit(endpoint)
+    assert parts.port is not None, "a browser's address has a port"
+    if parts.username:
+        return netns.connected(int(parts.username), parts.port)
+    return socket.create_connection(("127.0.0.1", parts.port), timeout=1)
 
 
 def _has_ended(pid: int) -> bool:

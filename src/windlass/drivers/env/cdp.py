@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
+from windlass.drivers.env import netns
 from windlass.ports.env import PlaceError, PlaceGone, RuntimeAway
 
 MESSAGE_BYTES_MAX = 256 << 20
@@ -71,10 +73,19 @@ class Cdp:
 
 
 async def open_socket(url: str) -> ClientConnection:
-    """A WebSocket to a browser on this machine."""
+    """A WebSocket to a browser on this machine; one whose address names a process is in a network
+    of its own, and reached from there."""
     try:
+        parts = urlsplit(url)
+        there: dict[str, Any] = {}
+        if parts.username:
+            there["sock"] = await asyncio.to_thread(
+                netns.connected, int(parts.username), parts.port or 0
+            )
+            url = url.replace(f"{parts.username}@", "", 1)
         return await connect(
             url,
+            **there,
             max_size=MESSAGE_BYTES_MAX,
             compression=None,
             proxy=None,

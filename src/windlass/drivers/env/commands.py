@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from windlass.drivers.env.docker import DockerApi, Refused, path_of
 from windlass.drivers.env.streams import Output
-from windlass.ports.env import Executed, PlaceGone, RuntimeAway
+from windlass.ports.env import Executed, OnOutput, PlaceGone, RuntimeAway
 
 _MARK = "WINDLASS_COMMAND"
 _END_S = 10.0
@@ -83,17 +83,17 @@ class Command:
         self._writer = writer
         self._stdin = stdin
 
-    async def wait(self, timeout_s: float) -> Executed:
-        """Its end; out of time, or if nobody waits any longer, it is ended."""
+    async def wait(self, timeout_s: float, on_output: OnOutput | None = None) -> Executed:
+        """Its end; out of time, or if nobody waits or listens any longer, it is ended."""
         said = Output()
         late = False
         try:
             async with asyncio.timeout(timeout_s):
-                await self._feed(said)
+                await self._feed(said, on_output)
         except TimeoutError:
             late = True
             await self.end()
-        except asyncio.CancelledError:
+        except BaseException:
             await asyncio.shield(self.end())
             raise
         finally:
@@ -105,6 +105,8 @@ class Command:
 
     async def end(self) -> None:
         """End it and all it started, whatever it takes."""
+        # The runtime does not see the end of a command whose last words nobody reads.
+        self._writer.close()
         with contextlib.suppress(Refused, RuntimeAway, TimeoutError, ConnectionError):
             async with asyncio.timeout(_END_S):
                 await self._end_marked()
@@ -115,15 +117,18 @@ class Command:
         with contextlib.suppress(Refused, RuntimeAway):
             await restart(self._api, self._name)
 
-    async def _feed(self, said: Output) -> None:
-        async with asyncio.TaskGroup() as group:
-            reading = group.create_task(said.read(self._reader))
-            if self._stdin:
-                writing = group.create_task(self._write())
-                # A command that ends early never reads the rest.
-                reading.add_done_callback(lambda _: writing.cancel())
+    async def _feed(self, said: Output, on_output: OnOutput | None) -> None:
+        writing = asyncio.ensure_future(self._write())
+        try:
+            await said.read(self._reader, on_output)
+        finally:
+            # A command that ends early never reads the rest.
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
 
     async def _write(self) -> None:
+        if not self._stdin:
+            return
         with contextlib.suppress(ConnectionError):
             self._writer.write(self._stdin)
             await self._writer.drain()

@@ -3,8 +3,9 @@
 A container is called what its place is called and labelled with all there is to know of it, so
 that any process finds it again. The image is pinned by its id when the container is made. A
 snapshot is a commit, named `localhost/windlass-env/<place>:<label>`; its digest is taken from that
-very image, through a container that is never started, so that it tells what was kept and nothing
-else. `still` starts the container anew if an earlier holder ran anything: nothing can hide from it.
+very image, by its layers or through a container that is never started, so that it tells what was
+kept and nothing else. `still` starts the container anew if an earlier holder ran anything: nothing
+can hide from it.
 """
 
 import asyncio
@@ -27,10 +28,12 @@ from windlass.drivers.env.container_store import (
 from windlass.drivers.env.docker import DockerApi
 from windlass.drivers.env.holders import Holders
 from windlass.drivers.env.image_store import ImageStore, digest_of, image_labels
+from windlass.drivers.env.layers import Layers, layers_of
 from windlass.drivers.env.names import checked_label, checked_name, whole_path
 from windlass.ports.env import (
     Config,
     Executed,
+    OnOutput,
     Place,
     PlaceError,
     PlaceGone,
@@ -56,6 +59,7 @@ class ContainerBackend:
         self._files = ContainerFiles(api)
         self._containers = ContainerStore(api, self._files)
         self._commands = Commands(api)
+        self._layers = Layers(state / "layers")
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def capabilities(self) -> dict[str, Any]:
@@ -88,6 +92,7 @@ class ContainerBackend:
         workdir: str = "",
         env: Mapping[str, str] | None = None,
         timeout_s: float = 60.0,
+        on_output: OnOutput | None = None,
     ) -> Executed:
         if not command:
             raise PlaceError("there is no command")
@@ -100,7 +105,7 @@ class ContainerBackend:
         if self._holders.latest(name) > epoch:
             await begun.end()
         try:
-            done = await begun.wait(timeout_s)
+            done = await begun.wait(timeout_s, on_output)
         finally:
             if self._holders.latest(name) > epoch:
                 raise StalePlace(f"{name} has another holder, who ended the command")
@@ -125,7 +130,7 @@ class ContainerBackend:
         repo = f"{SNAPSHOTS}/{checked_name(name)}"
         ref = f"{repo}:{checked_label(label)}"
         async with self._locks[name]:
-            await self._containers.present(name)
+            seen = await self._containers.present(name)
             before = await self._images.find(ref)
             params = {"container": name, "repo": repo, "tag": label, "pause": "true"}
             await self._api.call("POST", "/commit", params=params, json={}, timeout_s=_COMMIT_S)
@@ -133,9 +138,24 @@ class ContainerBackend:
             if image is None:
                 raise PlaceError(f"the runtime did not keep the snapshot {ref}")
             if before is not None and before["Id"] != image["Id"]:
-                await self._images.remove(str(before["Id"]))
-            digest = await self._containers.digest(name, str(image["Id"]))
+                # The place itself stands on it, if it was restored from it; then it goes with it.
+                await self._images.remove(str(before["Id"]), force=False)
+            digest = await self._digest(name, str(seen["Image"]), image)
         return Snapshot(ref=ref, digest=digest, size_bytes=int(image.get("Size") or 0))
+
+    async def _digest(self, name: str, base: str, image: dict[str, Any]) -> str:
+        """Of all that was kept: from its layers, or by reading the whole of it."""
+        stands_on = await self._images.find(base)
+        # A place that was restored stands on a snapshot, which stands on an image of its own.
+        while stands_on is not None and NAME in image_labels(stands_on):
+            parent = str(stands_on.get("Parent") or "")
+            stands_on = await self._images.find(parent) if parent else None
+        if stands_on is not None:
+            below = len(layers_of(stands_on)[0])
+            told = await asyncio.to_thread(self._layers.digest, image, below)
+            if told is not None:
+                return told
+        return await self._containers.digest(name, str(image["Id"]))
 
     async def restore(self, spec: PlaceSpec, snapshot: Snapshot) -> Place:
         async with self._locks[checked_name(spec.name)]:

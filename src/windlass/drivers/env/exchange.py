@@ -2,7 +2,9 @@
 
 Every question has a number, and any number of them may be open at a time. An answer ends it, and so
 does `Dropped`, by which whoever asked says that nobody waits any more. `Said` belongs to a question
-that is open: a message of a DevTools client or of the browser, or a line of a build's log.
+that is open: a message of a DevTools client or of the browser, or a line of a build's log. So does
+`Printed`, a piece of what a command says; the host sends no more of it than `UNHEARD_BYTES_MAX`
+ahead of `Heard`, so that a slow reader slows the command down rather than filling anybody's memory.
 """
 
 from typing import Any, Protocol
@@ -24,13 +26,16 @@ MESSAGE_BYTES_MAX = 300 << 20
 ASKED_MAX = 64
 """How many questions may be open on one channel."""
 SERVED_MAX = 256
-"""How many DevTools clients and builds may be open on one channel."""
+"""How many DevTools clients, commands and builds may be open on one channel."""
 SAID_MAX = 4_096
 """How many messages may wait for a reader; one that falls further behind is hung up on."""
+UNHEARD_BYTES_MAX = 1 << 20
+"""How much a command may say that nobody has read yet, each piece with what it costs to carry."""
+PIECE_COST_BYTES = 256
 
 IMAGES = "images"
 """In place of a kind: the images of the container runtime."""
-LONG = frozenset(("serve", "build"))
+LONG = frozenset(("serve", "build", "execute"))
 """Questions that stay open for as long as somebody talks."""
 
 METHODS = frozenset(
@@ -95,7 +100,32 @@ class Said(msgspec.Struct, frozen=True, tag=True):
     """Nothing to hang up."""
 
 
-Message = Asked | Answered | Failed | Dropped | Said
+class Printed(msgspec.Struct, frozen=True, tag=True):
+    number: int
+    stream: str
+    data: bytes
+
+    @property
+    def cost(self) -> int:
+        return len(self.data) + PIECE_COST_BYTES
+
+
+class Heard(msgspec.Struct, frozen=True, tag=True):
+    number: int
+    cost: int
+
+
+class Servers(msgspec.Struct, frozen=True, tag=True):
+    """Said by a server when a host has come, and whenever it changes: who else there is."""
+
+    me: str
+    """Which of them says so."""
+    urls: dict[str, str]
+    """Where each is reached, by the name of its process."""
+    number: int = 0
+
+
+Message = Asked | Answered | Failed | Dropped | Said | Printed | Heard | Servers
 
 
 def encode(message: Message) -> bytes:

@@ -6,7 +6,7 @@ whoever asked says so, what was begun for it is given up: a command nobody waits
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -20,12 +20,16 @@ from windlass.drivers.env.exchange import (
     METHODS,
     SAID_MAX,
     SERVED_MAX,
+    UNHEARD_BYTES_MAX,
     Answered,
     Asked,
     Channel,
     Dropped,
+    Heard,
     Message,
+    Printed,
     Said,
+    Servers,
 )
 from windlass.ports.env import (
     BrowserBackend,
@@ -37,6 +41,9 @@ from windlass.ports.env import (
 )
 
 log = logging.getLogger(__name__)
+
+OnServers = Callable[[Servers], None]
+"""Is told which servers there are, by whoever is at the other end."""
 
 
 class EnvHost:
@@ -50,20 +57,25 @@ class EnvHost:
     def kinds(self) -> list[str]:
         return sorted([*self._backends, *([IMAGES] if self._images else [])])
 
-    async def run(self, channel: Channel) -> None:
+    async def run(self, channel: Channel, on_servers: OnServers | None = None) -> None:
         """Answer until the channel ends."""
-        await _Conversation(self._backends, self._images, channel).run()
+        await _Conversation(self._backends, self._images, channel, on_servers).run()
 
 
 class _Conversation:
     """One channel and what is open on it."""
 
     def __init__(
-        self, backends: Mapping[str, EnvBackend], images: ImageBackend | None, channel: Channel
+        self,
+        backends: Mapping[str, EnvBackend],
+        images: ImageBackend | None,
+        channel: Channel,
+        on_servers: OnServers | None,
     ) -> None:
         self._backends = backends
         self._images = images
         self._channel = channel
+        self._on_servers = on_servers
         self._open: dict[int, asyncio.Task[None]] = {}
         self._clients: dict[int, _Client] = {}
 
@@ -90,6 +102,12 @@ class _Conversation:
             case Said(number, text):
                 if client := self._clients.get(number):
                     client.take(text)
+            case Servers():
+                if self._on_servers is not None:
+                    self._on_servers(message)
+            case Heard(number, cost):
+                if client := self._clients.get(number):
+                    client.heard(cost)
             case _:
                 log.warning("a host of environments was sent %s", type(message).__name__)
 
@@ -132,6 +150,8 @@ class _Conversation:
             )
         if asked.method == "build":
             arguments["on_log"] = self._clients[asked.number].send
+        if asked.method == "execute" and arguments.pop("aloud", False):
+            arguments["on_output"] = self._clients[asked.number].print
         return await getattr(backend, asked.method)(**arguments)
 
     async def send(self, message: Message) -> None:
@@ -142,12 +162,15 @@ class _Conversation:
 
 
 class _Client:
-    """A DevTools client at the other end, as a socket here."""
+    """Whoever is at the other end of a question: a DevTools client, as a socket here, or a reader
+    of what a command or a build says."""
 
     def __init__(self, conversation: _Conversation, number: int) -> None:
         self._conversation = conversation
         self._number = number
         self._said: asyncio.Queue[str | None] = asyncio.Queue()
+        self._unheard = 0
+        self._room = asyncio.Event()
 
     def take(self, text: str | None) -> None:
         behind = self._said.qsize() >= SAID_MAX
@@ -155,6 +178,19 @@ class _Client:
 
     async def send(self, message: str) -> None:
         await self._conversation.send(Said(self._number, message))
+
+    async def print(self, stream: str, data: bytes) -> None:
+        """Pass on what a command says, once what it said before has been read."""
+        while self._unheard > UNHEARD_BYTES_MAX:
+            self._room.clear()
+            await self._room.wait()
+        piece = Printed(self._number, stream, data)
+        self._unheard += piece.cost
+        await self._conversation.send(piece)
+
+    def heard(self, cost: int) -> None:
+        self._unheard -= cost
+        self._room.set()
 
     async def recv(self) -> str:
         text = await self._said.get()

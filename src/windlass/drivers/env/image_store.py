@@ -52,10 +52,12 @@ class ImageStore:
         """All labels of the images that carry one."""
         return [dict(image.get("Labels") or {}) for image in await self._listed(label)]
 
-    async def remove(self, image_id: str) -> bool:
-        """Whether it is gone; one that something stands on stays."""
+    async def remove(self, image_id: str, *, force: bool = True) -> bool:
+        """Whether it is gone; one that another stands on stays. By force, podman also removes the
+        containers that stand on it."""
+        params = {"force": str(force).lower()}
         try:
-            await self._api.call("DELETE", path_of("images", image_id), params={"force": "true"})
+            await self._api.call("DELETE", path_of("images", image_id), params=params)
         except Refused as refused:
             return refused.status == 404
         return True

@@ -16,9 +16,11 @@ from windlass.drivers.env.pretended import Files, Kept, PretendedPlaces, digest_
 from windlass.ports.env import (
     FILE_BYTES_MAX,
     OUTPUT_BYTES_MAX,
+    PIECE_BYTES_MAX,
     Config,
     Executed,
     NoSuchFile,
+    OnOutput,
     Place,
     PlaceError,
     PlaceGone,
@@ -89,11 +91,18 @@ class NoopBackend:
         workdir: str = "",
         env: Mapping[str, str] | None = None,
         timeout_s: float = 60.0,
+        on_output: OnOutput | None = None,
     ) -> Executed:
         kept = await self._held("execute", name, epoch)
         if not command:
             raise PlaceError("there is no command")
-        done = await self._run(kept, epoch, command, stdin, env or {}, timeout_s)
+        until = asyncio.get_running_loop().time() + timeout_s
+        done = Executed(code=0)
+        for words in _commands(command):
+            left_s = max(0.0, until - asyncio.get_running_loop().time())
+            ran = await self._run(kept, epoch, words, stdin, env or {}, left_s)
+            await _pass_on(ran, on_output)
+            done = _joined(done, ran)
         await self._step("after", "execute", name, {})
         return done
 
@@ -231,21 +240,20 @@ class NoopBackend:
         timeout_s: float,
     ) -> Executed:
         match command:
-            case ["sh", "-c", line] if words := _words(line):
-                return await self._run(kept, epoch, words, stdin, env, timeout_s)
             case ["true", *_]:
                 return Executed(code=0)
             case ["false", *_]:
                 return Executed(code=1)
             case ["echo", *said]:
-                return _said(" ".join(said).encode() + b"\n")
+                return Executed(code=0, out=" ".join(said).encode() + b"\n")
             case ["env"]:
-                return _said("".join(f"{key}={value}\n" for key, value in env.items()).encode())
+                lines = "".join(f"{key}={value}\n" for key, value in env.items())
+                return Executed(code=0, out=lines.encode())
             case ["cat", *paths]:
-                return _cat(kept.files, paths) if paths else _said(stdin)
+                return _cat(kept.files, paths) if paths else Executed(code=0, out=stdin)
             case ["tee", path]:
                 self._change(kept.name, epoch, whole_path(path), stdin)
-                return _said(stdin)
+                return Executed(code=0, out=stdin)
             case ["rm", path]:
                 self._change(kept.name, epoch, whole_path(path), None)
                 return Executed(code=0)
@@ -295,27 +303,52 @@ def _stale(name: str, epoch: int, latest: int) -> str:
     return f"{name} has another holder: epoch {latest} has been seen, this is {epoch}"
 
 
-def _said(out: bytes) -> Executed:
-    return Executed(code=0, out=out[:OUTPUT_BYTES_MAX], cut=len(out) > OUTPUT_BYTES_MAX)
+async def _pass_on(ran: Executed, on_output: OnOutput | None) -> None:
+    if on_output is None:
+        return
+    for stream, said in (("out", ran.out), ("err", ran.err)):
+        for start in range(0, len(said), PIECE_BYTES_MAX):
+            await on_output(stream, said[start : start + PIECE_BYTES_MAX])
 
 
-def _words(line: str) -> list[str]:
-    """A line for a shell, where it is a plain command; nothing for whatever else a shell can do."""
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+def _joined(before: Executed, ran: Executed) -> Executed:
+    """Two commands, one after the other, as one."""
+    out, err = before.out + ran.out, before.err + ran.err
+    return Executed(
+        code=ran.code,
+        out=out[:OUTPUT_BYTES_MAX],
+        err=err[:OUTPUT_BYTES_MAX],
+        cut=before.cut or max(len(out), len(err)) > OUTPUT_BYTES_MAX,
+        timed_out=before.timed_out or ran.timed_out,
+    )
+
+
+def _commands(command: Sequence[str]) -> list[list[str]]:
+    """A command, or those of a line for a shell where they are plain and follow each other;
+    whatever else a shell can do, it cannot do here."""
+    if len(command) != 3 or list(command[:2]) != ["sh", "-c"]:
+        return [list(command)]
+    lexer = shlex.shlex(command[2], posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
+    found: list[list[str]] = [[]]
     try:
-        words = list(lexer)
+        for word in lexer:
+            if word == ";":
+                found.append([])
+            elif set(word) <= set("();<>|&") or (word == "sh" and not found[-1]):
+                return [list(command)]
+            else:
+                found[-1].append(word)
     except ValueError:
-        return []
-    plain = words and words[0] != "sh" and not any(set(word) <= set("();<>|&") for word in words)
-    return words if plain else []
+        return [list(command)]
+    return [words for words in found if words]
 
 
 def _cat(files: Files, paths: Sequence[str]) -> Executed:
     missing = [path for path in paths if whole_path(path) not in files]
     if missing:
         return Executed(code=1, err=f"cat: {missing[0]}: No such file or directory\n".encode())
-    return _said(b"".join(files[whole_path(path)] for path in paths))
+    return Executed(code=0, out=b"".join(files[whole_path(path)] for path in paths))
 
 
 def _place(kept: Kept) -> Place:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from windlass.drivers.env import browser_config, container_config, noop
 from windlass.drivers.env.exchange import IMAGES, Asked
+from windlass.drivers.env.printed import Printing
 from windlass.drivers.env.remote_host import RemoteHost
 from windlass.drivers.env.tunnel import Tunnel
 from windlass.ports.env import (
@@ -13,6 +14,7 @@ from windlass.ports.env import (
     Executed,
     MessageSocket,
     OnLog,
+    OnOutput,
     Place,
     PlaceSpec,
     RuntimeAway,
@@ -55,18 +57,20 @@ class RemoteBackend:
         workdir: str = "",
         env: Mapping[str, str] | None = None,
         timeout_s: float = 60.0,
+        on_output: OnOutput | None = None,
     ) -> Executed:
-        return await self._ask(
-            Executed,
-            "execute",
-            name=name,
-            epoch=epoch,
-            command=list(command),
-            stdin=stdin,
-            workdir=workdir,
-            env=dict(env or {}),
-            timeout_s=timeout_s,
-        )
+        given = {
+            "name": name,
+            "epoch": epoch,
+            "command": list(command),
+            "stdin": stdin,
+            "workdir": workdir,
+            "env": dict(env or {}),
+            "timeout_s": timeout_s,
+            "aloud": on_output is not None,
+        }
+        asked = Asked(self._host.new_number(), self.kind, "execute", given)
+        return await Printing(self._host, asked, on_output).run()
 
     async def read(self, name: str, epoch: int, path: str) -> bytes:
         return await self._ask(bytes, "read", name=name, epoch=epoch, path=path)

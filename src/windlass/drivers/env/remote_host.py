@@ -21,6 +21,7 @@ from windlass.drivers.env.exchange import (
     Dropped,
     Failed,
     Message,
+    Printed,
     Said,
 )
 from windlass.ports.env import RuntimeAway, SocketEnded
@@ -28,6 +29,8 @@ from windlass.ports.env import RuntimeAway, SocketEnded
 T = TypeVar("T")
 Hear = Callable[[str | None], None]
 """Is given what is said while a question is open."""
+HearPiece = Callable[[Printed], None]
+"""Is given what a command says."""
 
 
 class RemoteHost:
@@ -39,6 +42,7 @@ class RemoteHost:
         self._numbers = itertools.count(1)
         self._open: dict[int, asyncio.Future[Any]] = {}
         self._hearing: dict[int, Hear] = {}
+        self._pieces: dict[int, HearPiece] = {}
         self._room = asyncio.Semaphore(ASKED_MAX)
 
     @property
@@ -78,6 +82,14 @@ class RemoteHost:
         finally:
             del self._hearing[asked.number]
 
+    async def attend(self, result: type[T], asked: Asked, hear: HearPiece) -> T:
+        """Ask for something that takes long, and hear what a command says meanwhile."""
+        self._pieces[asked.number] = hear
+        try:
+            return msgspec.convert(await self._asked(asked), result)
+        finally:
+            del self._pieces[asked.number]
+
     def new_number(self) -> int:
         return next(self._numbers)
 
@@ -113,6 +125,8 @@ class RemoteHost:
                 answer.set_exception(exchange.ERRORS.get(error, RuntimeAway)(reason))
             case Said(number, text) if hear := self._hearing.get(number):
                 hear(text)
+            case Printed(number) if take := self._pieces.get(number):
+                take(message)
             case _:
                 pass  # to something that nobody waits for any more
 

@@ -2,10 +2,9 @@
 
 import asyncio
 
-from windlass.ports.env import OUTPUT_BYTES_MAX
+from windlass.ports.env import OUTPUT_BYTES_MAX, PIECE_BYTES_MAX, OnOutput
 
 _ERR = 2
-_PIECE = 1 << 16
 
 
 class Output:
@@ -16,7 +15,7 @@ class Output:
         self.err = bytearray()
         self.cut = False
 
-    async def read(self, reader: asyncio.StreamReader) -> None:
+    async def read(self, reader: asyncio.StreamReader, on_output: OnOutput | None = None) -> None:
         """Read to the end; what is not kept is read as well, or the command would wait."""
         while True:
             try:
@@ -25,11 +24,13 @@ class Output:
                 return
             left = int.from_bytes(head[4:], "big")
             while left:
-                piece = await reader.read(min(left, _PIECE))
+                piece = await reader.read(min(left, PIECE_BYTES_MAX))
                 if not piece:
                     return
                 left -= len(piece)
                 self._keep(self.err if head[0] == _ERR else self.out, piece)
+                if on_output is not None:
+                    await on_output("err" if head[0] == _ERR else "out", piece)
 
     def _keep(self, stream: bytearray, piece: bytes) -> None:
         room = OUTPUT_BYTES_MAX - len(stream)

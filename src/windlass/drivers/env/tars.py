@@ -7,11 +7,9 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-# What the runtime itself puts into every place, which differs from one start to the next.
-_RUNTIME_S = ("proc", "sys", "dev")
-_RUNTIME_FILES = frozenset(
-    ("etc/hosts", "etc/hostname", "etc/resolv.conf", "etc/mtab", "run/.containerenv", ".dockerenv")
-)
+from windlass.drivers.env import contents
+from windlass.drivers.env.contents import Content, entry_of, is_counted
+
 _PIECE = 1 << 20
 
 
@@ -41,31 +39,35 @@ def only_file(packed: bytes) -> bytes | None:
 
 
 def digest_of(pieces: Iterator[bytes]) -> str:
-    """Over path, kind, mode, owner, link and content of everything, in no order; not over times."""
+    """Over all that is in an archive; see `contents` for what counts."""
     entries: list[bytes] = []
+    seen: dict[str, Content] = {}
     with tarfile.open(fileobj=_Pieces(pieces), mode="r|") as archive:
         for entry in archive:
-            name = PurePosixPath("/", entry.name).as_posix().lstrip("/")
-            if not name or name in _RUNTIME_FILES or name.split("/", 1)[0] in _RUNTIME_S:
+            name = _name_of(entry.name)
+            if not is_counted(name):
                 continue
-            entries.append(_digest_of_entry(archive, entry, name))
-    whole = hashlib.sha256()
-    for one in sorted(entries):
-        whole.update(one)
-    return f"sha256:{whole.hexdigest()}"
+            if entry.islnk():
+                content = seen.get(_name_of(entry.linkname)) or Content("hard", entry.linkname)
+            else:
+                content = _content_of(archive, entry)
+            seen[name] = content
+            entries.append(entry_of(name, entry.mode, (entry.uid, entry.gid), content))
+    return contents.digest_of(entries)
 
 
-def _digest_of_entry(archive: tarfile.TarFile, entry: tarfile.TarInfo, name: str) -> bytes:
-    link = entry.linkname if entry.issym() or entry.islnk() else ""
-    kind = "hard" if entry.islnk() else entry.type.decode()
+def _name_of(path: str) -> str:
+    return PurePosixPath("/", path).as_posix().lstrip("/")
+
+
+def _content_of(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Content:
+    if not entry.isfile():
+        return Content(entry.type.decode(), entry.linkname if entry.issym() else "")
     hashed = hashlib.sha256()
-    for part in (name, kind, oct(entry.mode & 0o7777), str(entry.uid), str(entry.gid), link):
-        told = part.encode(errors="surrogateescape")
-        hashed.update(len(told).to_bytes(4, "big") + told)
-    if entry.isfile() and (content := archive.extractfile(entry)):
+    if content := archive.extractfile(entry):
         while piece := content.read(_PIECE):
             hashed.update(piece)
-    return hashed.digest()
+    return Content("0", "", hashed.digest())
 
 
 def _entry(path: str, owner: tuple[int, int], kind: bytes, mode: int) -> tarfile.TarInfo:

@@ -23,23 +23,34 @@ class Hosts:
     def __init__(self) -> None:
         self._hosts: dict[str, Backends] = {}
         self._images: dict[str, ImageBackend] = {}
+        self._connections: dict[str, list[tuple[Backends, ImageBackend | None]]] = {}
+        """A host may be connected more than once, as by two names of one server; the last counts,
+        and when it ends the one before."""
         self._turn = 0
         self.on_new: list[Callable[[], None]] = []
         """Told when there is a host more."""
 
     def add(self, name: str, backends: Backends, images: ImageBackend | None = None) -> None:
-        self._hosts[name] = backends
-        self._images.pop(name, None)
-        if images is not None:
-            self._images[name] = images
+        self._connections.setdefault(name, []).append((backends, images))
+        self._use_last(name)
         for tell in self.on_new:
             tell()
 
     def drop(self, name: str, backends: Backends) -> None:
-        """A host is gone, unless it has come back since."""
-        if self._hosts.get(name) is backends:
-            del self._hosts[name]
-            self._images.pop(name, None)
+        """A connection of a host is gone, and so is the host if it has no other."""
+        before = self._connections.get(name, [])
+        self._connections[name] = [one for one in before if one[0] is not backends]
+        self._use_last(name)
+
+    def _use_last(self, name: str) -> None:
+        self._hosts.pop(name, None)
+        self._images.pop(name, None)
+        if not self._connections[name]:
+            del self._connections[name]
+            return
+        self._hosts[name], images = self._connections[name][-1]
+        if images is not None:
+            self._images[name] = images
 
     def addresses(self) -> list[str]:
         """For whom effects can be done here."""

@@ -5,6 +5,7 @@ whether the attempt still holds its task. The runtime is told the session's epoc
 what a holder began before the place went on to another is refused there as well.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,6 +14,7 @@ from windlass.engine import ledger
 from windlass.engine.engine import Engine
 from windlass.engine.envs.follow import Follower, snapshot_row, snapshots_of
 from windlass.engine.envs.hosts import Hosts
+from windlass.engine.envs.lease import while_held, while_wanted
 from windlass.model.envs import ENV_OVER, EnvSession, EnvSnapshot, EnvState, place_name
 from windlass.model.errors import (
     BadRequest,
@@ -31,6 +33,7 @@ from windlass.ports.env import (
     EnvBackend,
     Executed,
     NoSuchFile,
+    OnOutput,
     PlaceError,
     PlaceGone,
     RuntimeAway,
@@ -71,19 +74,18 @@ class Places:
             raise StaleLease(f"the environment of attempt {attempt_id} is {session.state}")
         return session
 
-    async def execute(self, call: EnvExec) -> Executed:
+    async def execute(
+        self,
+        call: EnvExec,
+        on_output: OnOutput | None = None,
+        gone: asyncio.Event | None = None,
+    ) -> Executed:
+        """Run a command for an attempt, until the attempt has lost its lease, or is `gone`."""
         session = await self.held_by(call.attempt_id)
         said: dict[str, Any] = {"command": call.command, "workdir": call.workdir}
         async with self._acting(session, call.call_id, "env.exec", CHANGE, said) as told:
-            done = await self._backend(session).execute(
-                place_name(session.id),
-                session.epoch,
-                call.command,
-                stdin=call.stdin,
-                workdir=call.workdir,
-                env=call.env,
-                timeout_s=call.timeout_s,
-            )
+            work = self._ran(session, call, on_output)
+            done = await while_held(self.engine, session, gone, work)
             told.update(code=done.code, out=_said(done.out), err=_said(done.err))
         return done
 
@@ -165,18 +167,19 @@ class Places:
 
     # By operators
 
-    async def look(self, session: EnvSession, call: EnvExecBody) -> Executed:
+    async def look(
+        self,
+        session: EnvSession,
+        call: EnvExecBody,
+        on_output: OnOutput | None = None,
+        gone: asyncio.Event | None = None,
+    ) -> Executed:
         """Run something in a place beside its holder, if it has one."""
         async with speaking_plainly(session):
-            return await self._backend(there(session)).execute(
-                place_name(session.id),
-                session.epoch,
-                call.command,
-                stdin=call.stdin,
-                workdir=call.workdir,
-                env=call.env,
-                timeout_s=call.timeout_s,
-            )
+            # A place that is held lets only its next holder in: whoever looks comes with that one.
+            epoch = session.epoch + (session.state is EnvState.HELD)
+            work = self._ran(there(session), call, on_output, epoch)
+            return await while_wanted(gone, work)
 
     async def screenshot(self, session: EnvSession) -> bytes:
         async with speaking_plainly(session):
@@ -195,6 +198,24 @@ class Places:
         row = snapshot_row(session, "manual", taken, self.engine.store.now())
         await self.engine.write(row)
         return row
+
+    async def _ran(
+        self,
+        session: EnvSession,
+        call: EnvExec | EnvExecBody,
+        on_output: OnOutput | None,
+        epoch: int = 0,
+    ) -> Executed:
+        return await self._backend(session).execute(
+            place_name(session.id),
+            epoch or session.epoch,
+            call.command,
+            stdin=call.stdin,
+            workdir=call.workdir,
+            env=call.env,
+            timeout_s=call.timeout_s,
+            on_output=on_output,
+        )
 
     def _backend(self, session: EnvSession) -> EnvBackend:
         return self.hosts.get(session.host, session.kind)

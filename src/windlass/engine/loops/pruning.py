@@ -9,7 +9,7 @@ from typing import Any
 from windlass.engine.engine import Engine
 from windlass.engine.jobs import Outdated
 from windlass.engine.loops.forever import raise_outage
-from windlass.engine.workers import services_of
+from windlass.engine.workers import API, CONTROL, services_of
 from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import RELEASE, Effect
 from windlass.model.limits import LimitUse
@@ -28,8 +28,10 @@ class Pruning:
 
     async def run_once(self) -> int:
         settings = self._engine.settings
-        pruned = await self._workers("!=", settings.worker_kept_s)
-        pruned += await self._workers("=", settings.control_kept_s)
+        theirs = [Cond("transport", "!=", CONTROL), Cond("transport", "!=", API)]
+        pruned = await self._workers(theirs, settings.worker_kept_s)
+        for own in (CONTROL, API):
+            pruned += await self._workers([Cond("transport", "=", own)], settings.control_kept_s)
         pruned += await self._releases(settings.worker_kept_s)
         pruned += await self._limits()
         return pruned + await self._manifests(settings.manifest_kept_s)
@@ -58,14 +60,11 @@ class Pruning:
                 return pruned
             after = rows[-1].id
 
-    async def _workers(self, is_control: str, kept_s: float) -> int:
+    async def _workers(self, some: list[Cond], kept_s: float) -> int:
         settings = self._engine.settings
         # Whoever may still come back under its leases is not forgotten, whatever was set.
         kept_s = max(kept_s, settings.worker_ttl_s + settings.lease_s)
-        where = [
-            Cond("seen_at", "<", self._before(kept_s)),
-            Cond("transport", is_control, "control"),
-        ]
+        where = [Cond("seen_at", "<", self._before(kept_s)), *some]
         rows = await self._engine.store.page(Worker, where, order="seen_at", limit=self._batch_max)
         return await self._remove(rows)
 

@@ -2,7 +2,6 @@
 
 from urllib.parse import quote, urlencode
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,6 +20,7 @@ from windlass.protocol.envs import (
 )
 from windlass.server.api.envs import places_of
 from windlass.server.api.ledger import engine_for
+from windlass.server.env_output import answer_with
 from windlass.server.http import read_json, reply
 from windlass.server.routes import Route
 
@@ -30,11 +30,11 @@ async def _check(request: Request, body: OfAttempt) -> None:
 
 
 async def execute(request: Request) -> Response:
-    """An attempt runs a command in its place, to its end."""
+    """An attempt runs a command in its place, to its end; as server-sent events if it asks so."""
     body = await read_json(request, EnvExec)
     await _check(request, body)
-    done = await places_of(request).execute(body)
-    return reply(EnvExecuted(**msgspec.structs.asdict(done)))
+    places = places_of(request)
+    return await answer_with(request, lambda hear, gone: places.execute(body, hear, gone))
 
 
 async def read(request: Request) -> Response:

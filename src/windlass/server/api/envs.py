@@ -40,6 +40,7 @@ from windlass.protocol.envs import (
 )
 from windlass.server.audit import line, note
 from windlass.server.caller import engine_of, who
+from windlass.server.env_output import answer_with
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
@@ -247,12 +248,13 @@ async def take_snapshot(request: Request) -> Response:
 
 
 async def execute(request: Request) -> Response:
-    """Run a command in a place, to look what is there."""
+    """Run a command in a place, to look what is there; as server-sent events (`out`, `err`, `done`
+    or `error`) for whoever accepts `text/event-stream`."""
     body = await read_json(request, EnvExecBody)
     session = await _session(request)
     await note(request, "env.session.exec", "env_session", session.id, command=body.command)
-    done = await places_of(request).look(session, body)
-    return reply(EnvExecuted(**msgspec.structs.asdict(done)))
+    places = places_of(request)
+    return await answer_with(request, lambda hear, gone: places.look(session, body, hear, gone))
 
 
 async def screenshot(request: Request) -> Response:

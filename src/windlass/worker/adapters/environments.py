@@ -5,12 +5,14 @@ A host has neither the worker's token nor the attempt's: it asks, and the worker
 
 import asyncio
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from windlass.model.errors import BadRequest, WindlassError
-from windlass.worker.envs import EXEC_S, Env
+from windlass.worker.adapters.listening import Listening
+from windlass.worker.envs import EXEC_S, Env, OnOutput, Ran
 from windlass.worker.errors import PermanentError
 
 
@@ -24,6 +26,8 @@ class EnvAsked(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float = EXEC_S
     path: str = ""
     data: bytes = b""
+    number: int = 0
+    """Which command, of those that are listened to."""
 
 
 class HostedEnv:
@@ -32,6 +36,7 @@ class HostedEnv:
     def __init__(self, env: Env, threads: Executor) -> None:
         self._env = env
         self._threads = threads
+        self._commands: dict[int, Listening] = {}
 
     @property
     def told(self) -> dict[str, Any]:
@@ -61,13 +66,13 @@ class HostedEnv:
         env = self._env
         match op:
             case "exec":
-                return env.exec(
-                    asked.command,
-                    stdin=asked.stdin,
-                    workdir=asked.workdir,
-                    env=asked.env,
-                    timeout_s=asked.timeout_s,
-                )
+                return self._ran(asked)
+            case "exec_begin":
+                number = len(self._commands) + 1
+                self._commands[number] = Listening(partial(self._ran, asked))
+                return number
+            case "exec_next" | "exec_end":
+                return self._listened(op, asked.number)
             case "read":
                 return env.read(asked.path)
             case "write":
@@ -78,3 +83,19 @@ class HostedEnv:
                 return env.endpoint()
             case _:
                 raise BadRequest(f'an environment does not know "{op:.40}"')
+
+    def _ran(self, asked: EnvAsked, on_output: OnOutput | None = None) -> Ran:
+        return self._env.exec(
+            asked.command,
+            stdin=asked.stdin,
+            workdir=asked.workdir,
+            env=asked.env,
+            timeout_s=asked.timeout_s,
+            on_output=on_output,
+        )
+
+    def _listened(self, op: str, number: int) -> Any:
+        command = self._commands.get(number)
+        if command is None:
+            raise BadRequest(f"there is no command {number}")
+        return command.next() if op == "exec_next" else command.end()

@@ -134,7 +134,7 @@ async def allocate(request: Request) -> Response:
 
 def worker_json(engine: Engine, row: Worker) -> dict[str, Any]:
     online = workers.state_of(engine, row) == "online"
-    own = row.transport == "control"
+    own = row.transport in (workers.CONTROL, workers.API)
     return {
         "id": row.id,
         "url": "local" if own else row.url,

@@ -5,6 +5,7 @@ a coroutine calls them with `await asyncio.to_thread(ctx.env.exec, "make")`.
 """
 
 import base64
+import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ from windlass.worker.adapters.host.pages import BrowserPage
 
 EXEC_S = 60.0
 
+OnOutput = Callable[[str, str], object]
+"""Is given what a command says as it says it: the stream, `out` or `err`, and the text."""
 AskEnv = Callable[[str, dict[str, Any]], Any]
 
 
@@ -49,8 +52,10 @@ class Env:
         workdir: str = "",
         env: dict[str, str] | None = None,
         timeout_s: float = EXEC_S,
+        on_output: OnOutput | None = None,
     ) -> Ran:
-        """Run a command to its end; a text is given to a shell."""
+        """Run a command to its end; a text is given to a shell. `on_output` hears what it says
+        while it runs, all of it; what it raises ends the command."""
         fields = {
             "command": command,
             "stdin": _packed(stdin),
@@ -58,7 +63,20 @@ class Env:
             "env": env or {},
             "timeout_s": timeout_s,
         }
-        return Ran(*self._ask("exec", fields))
+        if on_output is None:
+            return Ran(*self._ask("exec", fields))
+        number = {"number": self._ask("exec_begin", fields)}
+        try:
+            while True:
+                heard = self._ask("exec_next", number)
+                for stream, text in heard["said"]:
+                    on_output(stream, text)
+                if "done" in heard:
+                    return Ran(*heard["done"])
+        except BaseException:
+            with contextlib.suppress(EnvError):
+                self._ask("exec_end", number)
+            raise
 
     def read(self, path: str) -> bytes:
         """A file."""

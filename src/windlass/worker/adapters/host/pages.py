@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
 
@@ -18,8 +19,17 @@ class BrowserPage:
         self._browser: Any = None
 
     def __enter__(self) -> Any:
-        self._playwright = self._api("sync_api").sync_playwright().start()
-        self._browser = self._playwright.chromium.connect_over_cdp(self._endpoint())
+        api = self._api("sync_api")
+        # Playwright takes as long to start as a browser that died takes to come back.
+        with ThreadPoolExecutor(1, thread_name_prefix="endpoint") as threads:
+            asked = threads.submit(self._endpoint)
+            self._playwright = api.sync_playwright().start()
+            try:
+                endpoint = asked.result()
+                self._browser = self._playwright.chromium.connect_over_cdp(endpoint)
+            except BaseException:
+                self._playwright.stop()
+                raise
         context = self._browser.contexts[0]
         return context.pages[0] if context.pages else context.new_page()
 
@@ -32,9 +42,14 @@ class BrowserPage:
         self._playwright.stop()
 
     async def __aenter__(self) -> Any:
-        endpoint = await asyncio.to_thread(self._endpoint)
-        self._playwright = await self._api("async_api").async_playwright().start()
-        self._browser = await self._playwright.chromium.connect_over_cdp(endpoint)
+        api = self._api("async_api")
+        asked = asyncio.ensure_future(asyncio.to_thread(self._endpoint))
+        self._playwright = await api.async_playwright().start()
+        try:
+            self._browser = await self._playwright.chromium.connect_over_cdp(await asked)
+        except BaseException:
+            await self._playwright.stop()
+            raise
         context = self._browser.contexts[0]
         return context.pages[0] if context.pages else await context.new_page()
 
