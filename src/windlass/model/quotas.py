@@ -27,7 +27,8 @@ KINDS = (RUNS, TASKS, ENVS, CPU, MEMORY, GPU, STORAGE)
 MEASURED = {CPU: 1000, MEMORY: 1, GPU: 1, STORAGE: 1}
 """What is taken by amounts, and how many of what is kept one of it is: processors are kept in
 thousandths, memory and storage in MiB."""
-_PROJECT = "project:"
+_PROJECT = "project\t"
+"""With a tab, which stands in nobody's key."""
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _MIB = 1024 * 1024
 PRIORITY_MAX = 1_000_000
@@ -97,8 +98,8 @@ def is_mark(key: str) -> bool:
 
 
 def is_reserved(key: str) -> bool:
-    """Whether definitions may not make such a key: it is a quota's, or says whose a task is."""
-    return key.startswith((QUOTAS, _PROJECT))
+    """Whether definitions may not make such a key, as it is a quota's."""
+    return key.startswith(QUOTAS)
 
 
 def check_quota(pattern: str) -> str:
