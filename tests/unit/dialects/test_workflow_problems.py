@@ -273,3 +273,9 @@ def test_a_port_of_a_middleware_must_be_there() -> None:
         "an output port cannot be the target of an edge",
         '"mw:m" is not a port of a middleware',
     ]
+
+
+def test_limits_of_a_node_are_checked_as_those_of_flows_are() -> None:
+    said = of_node(limits=[{"key": "quota:runs", "max": 1}, {"max": 0}])
+    assert said["limits[0].key"] == "keys that begin so are of quotas"
+    assert said["limits[1].key"] == "the limit has no key"

@@ -163,3 +163,18 @@ async def test_a_failed_workflow_is_retried_where_it_failed() -> None:
         assert json.loads(last.input) == {"x": 1, "z": 2}
         await work.done(last, {})
         assert (await work.local.ended(run_id)).state is RunState.SUCCEEDED
+
+
+async def test_a_node_s_limits_hold_by_what_it_is_given() -> None:
+    limits = [{"key": "shelf:$input.n", "max": 1}]
+    nodes = [node(name, parameters={"n": name == "c"}, limits=limits) for name in "abc"]
+    async with bench("a", "b", "c") as own:
+        run_id = await own.start(workflow(nodes))
+        first, other = await own.next(), await own.next()
+        states = {name: own.state(run_id, uid(name)) for name in "abc"}
+        assert states.pop("c") is TaskState.RUNNING
+        assert sorted(states.values()) == [TaskState.RUNNING, TaskState.WAITING]
+        for given in (first, other):
+            await own.done(given, {})
+        await own.done(await own.next(), {})
+        assert (await own.local.ended(run_id)).state is RunState.SUCCEEDED

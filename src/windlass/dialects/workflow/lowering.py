@@ -142,6 +142,7 @@ class Lowering:
             retry=entry.retry,
             timeout_ms=entry.timeout_ms,
             affinity=entry.affinity,
+            limits=entry.limits,
             **entry.env.columns(),
         )
         self._draft.add(node, place)

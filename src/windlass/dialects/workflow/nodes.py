@@ -2,6 +2,7 @@
 
 from windlass.dialects.envs import read_env
 from windlass.dialects.fields import Problems
+from windlass.dialects.flow.limits import read_limits
 from windlass.dialects.plain import is_object, under
 from windlass.dialects.workflow.containers import is_container, read_container
 from windlass.dialects.workflow.fields import Exact
@@ -36,6 +37,7 @@ NODE_FIELDS = frozenset(
         "retry",
         "timeoutMs",
         "env",
+        "limits",
         "runtime",
     }
 )
@@ -102,6 +104,7 @@ def _read_entry(
         affinity=read_affinity(fields),
         strict=is_strict(fields.raw("extensions")),
         env=read_env(fields),
+        limits=read_limits(fields),
         runtime=fields.text("runtime"),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from windlass.dialects.envs import NO_ENV, Env
-from windlass.model.graph import Affinity, Fill, Output, Retry, Step
+from windlass.model.graph import Affinity, Fill, LimitSpec, Output, Retry, Step
 from windlass.model.pods import PodSpec
 
 Path = tuple[Step, ...]
@@ -124,6 +124,7 @@ class Entry:
     timeout_ms: int = 0
     affinity: Affinity | None = None
     env: Env = NO_ENV
+    limits: tuple[LimitSpec, ...] = ()
     strict: bool = False
     """A result that does not meet the schema is refused."""
     runtime: str = ""
