@@ -17,11 +17,11 @@ def limit() -> None:
 
     A key is what a definition's `limits` make of it, such as `bank:42`. `service:NAME` is for all
     tasks of a service, `image:NAME` for all pods of an image, `tenant` for all of the tenant's,
-    `budget:UNIT` for what all of those use up (tokens, money, attempts, seconds), `retries` for
-    attempts of tasks that have failed before, `env:NAME` for sessions of an environment and `envs`
-    for all of the tenant's. `quota:runs` (or `tasks`, `envs`, `cpu`, `memory` in MiB, `gpu`,
-    `storage` in MiB) is what the tenant may have at once, and `quota:runs@PROJECT` what one of its
-    projects may.
+    `budget:UNIT` for what all of those use up (tokens, money, attempts, launches, seconds),
+    `retries` for attempts of tasks that have failed before, `env:NAME` for sessions of an
+    environment and `envs` for all of the tenant's. `quota:runs` (or `tasks`, `envs`, `cpu`,
+    `memory` in MiB, `gpu`, `storage` in MiB) is what the tenant may have at once, and
+    `quota:runs@PROJECT` what one of its projects may.
     """
 
 

@@ -14,6 +14,7 @@ from windlass.kernel.turn import Turn
 from windlass.kernel.values import encode, parse
 from windlass.model.budgets import (
     AMOUNT_MAX,
+    LAUNCHES,
     SCALES,
     Budget,
     budget_key,
@@ -53,10 +54,16 @@ def budgets_of(turn: Turn, task: Task, node: Node) -> list[Limit]:
         Limit(budget_key(unit, of), budget=most, estimate=estimates.get(unit, 0))
         for of, budget in ((task.run_id, run), (task.id, own))
         for unit, most in budget.max.items()
+        if unit != LAUNCHES or is_launched(node)
     ]
     told = {unit_of(limit.key) for limit in found}
     rest = estimates.keys() - told
     return [*found, *(Limit(budget_key(unit), estimate=estimates[unit]) for unit in sorted(rest))]
+
+
+def is_launched(node: Node) -> bool:
+    """Whether something is launched for each attempt of a node."""
+    return node.target is not None and node.target.pod is not None
 
 
 def is_asking(task: Task) -> bool:

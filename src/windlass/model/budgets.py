@@ -16,10 +16,13 @@ from windlass.model.values import is_object
 TOKENS = "tokens"
 MONEY = "money"
 ATTEMPTS = "attempts"
+LAUNCHES = "launches"
 SECONDS = "seconds"
-SCALES = {TOKENS: 1, MONEY: 1_000_000, ATTEMPTS: 1, SECONDS: 1_000}
-"""The units there are, and how many of what is kept one of them is. Attempts and seconds (an
-attempt's time, from when it is handed out) are counted here; the rest is reported by workers."""
+SCALES = {TOKENS: 1, MONEY: 1_000_000, ATTEMPTS: 1, LAUNCHES: 1, SECONDS: 1_000}
+"""The units there are, and how many of what is kept one of them is. Attempts, launches (those that
+are pods) and seconds (an attempt's time, from when it is handed out) are counted here; the rest is
+reported by workers."""
+COUNTED = (ATTEMPTS, LAUNCHES)
 REPORTED = (TOKENS, MONEY)
 AMOUNT_MAX = 1e12
 _PREFIX = "budget:"

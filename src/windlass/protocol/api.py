@@ -124,7 +124,7 @@ class StartBody(Wire, frozen=True, kw_only=True):
     on_failure: str | None = None
     limits: dict[str, Any] | None = None
     budget: dict[str, Any] | None = None
-    """What it may use up: `tokens`, `money`, `attempts`, `seconds`; `estimate` of the same is what
+    """What it may use up: `tokens`, `money`, `attempts`, `launches`, `seconds`; `estimate` is what
     one attempt is expected to use."""
     project: str = ""
     """Which part of the tenant's work it belongs to, for quotas and to look for it by."""

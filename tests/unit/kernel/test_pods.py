@@ -18,6 +18,7 @@ from windlass.kernel.events import (
 )
 from windlass.model.dead_letters import DeadLetter
 from windlass.model.ids import attempt_id
+from windlass.model.limits import read_limits
 from windlass.model.pods import PodReason, PodSighting, PodStatus
 from windlass.model.rows import Attempt, Task, read_failure
 from windlass.model.states import AttemptState, RunState, TaskState
@@ -298,3 +299,21 @@ def test_its_own_use_of_a_disk_is_an_error_like_any_other() -> None:
     run = play()
     see(run, launch(run), "FAILED", PodReason.EVICTED, terminated_reason="OverLimit")
     assert run.state() is RunState.FAILED
+
+
+def test_only_pods_are_launches_of_a_budget_and_they_say_what_they_take_of_quotas() -> None:
+    budget = {"launches": 2, "attempts": 9}
+    spec = {"image": "busybox:1.36", "resources": {"cpu": "500m", "memory": "64Mi"}}
+    nodes = {
+        "pod": {"exec_type": "pod", "pod": spec, "budget": budget},
+        "call": {"exec_type": "queue", "service": "s", "budget": budget},
+    }
+    run = Played(
+        compile_flow({"start": "pod", "nodes": nodes, "edges": [{"from": "pod", "to": "call"}]})
+    )
+    taken = {limit.key: limit for limit in read_limits(run.one("pod").limits)}
+    assert taken[f"budget:launches:{run.one('pod').id}"].budget == 2
+    assert (taken["quota:cpu"].estimate, taken["quota:memory"].estimate) == (500, 64)
+    see(run, launch(run), "SUCCEEDED", PodReason.COMPLETED)
+    keys = [limit.key for limit in read_limits(run.one("call").limits)]
+    assert keys == [f"budget:attempts:{run.one('call').id}"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from windlass.model.budgets import SCALES, budget_key, unit_of
+from windlass.model.budgets import LAUNCHES, SCALES, budget_key, unit_of
 from windlass.model.envs import ENVS_KEY, EnvResource, env_key, is_env_key
 from windlass.model.graph import Kind, Transport
 from windlass.model.limits import (
@@ -186,6 +186,8 @@ class Rules:
             limit = self.allowed(tenant, self.retries or Limit(RETRY_KEY))
             found.setdefault(limit_id(tenant, RETRY_KEY), limit)
         for key in self._budgets.get(tenant, ()):
+            if unit_of(key) == LAUNCHES and transport_of(queue) != Transport.POD:
+                continue
             estimates = [limit.estimate for limit in own if unit_of(limit.key) == unit_of(key)]
             limit = Limit(key, estimate=max(estimates, default=0))
             found.setdefault(limit_id(tenant, key), self.allowed(tenant, limit))

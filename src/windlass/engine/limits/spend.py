@@ -6,7 +6,7 @@ that one has used so far, whichever is more. Where nobody knows, the first attem
 is left, and shows what one uses.
 """
 
-from windlass.model.budgets import ATTEMPTS, REPORTED, SECONDS, unit_of
+from windlass.model.budgets import COUNTED, REPORTED, SECONDS, unit_of
 from windlass.model.limits import Limit, LimitUse
 from windlass.model.notes import read_notes
 from windlass.model.rows import Attempt, read_failure
@@ -52,7 +52,7 @@ class Spend:
         return -(-self.left // each) if each else 1
 
     def _each(self, estimate: int) -> int:
-        return 1 if self.unit == ATTEMPTS else max(estimate, self.largest)
+        return 1 if self.unit in COUNTED else max(estimate, self.largest)
 
     def amount(self, limit: Limit) -> int:
         """What an attempt reserves."""
@@ -67,7 +67,7 @@ class Spend:
     def used_by(self, attempt: Attempt) -> int:
         """What an attempt that has ended has used. One that was lost or taken away can say nothing,
         and counts as the most that was seen."""
-        if self.unit == ATTEMPTS:
+        if self.unit in COUNTED:
             return int(attempt.state is not AttemptState.CANCELLED)
         if self.unit == SECONDS:
             return max(0, (attempt.finished_at or attempt.claimed_at) - attempt.claimed_at)
