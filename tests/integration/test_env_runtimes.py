@@ -177,10 +177,13 @@ def test_the_examples_come_to_what_they_say(place: Place) -> None:
     )
     assert answer.status_code == 201, answer.text
     started = place.http.post("/api/v1/runs", json={"flow": "count", "params": {"text": "a b c"}})
-    counted = place.ended(started.json()["id"])
-    assert counted["shared"]["shown"] == {"title": "Words", "heading": "3 words"}
+    flow_run = started.json()["id"]
+    assert place.ended(flow_run)["shared"]["shown"] == {"title": "Words", "heading": "3 words"}
     place.answer(place.asked(planned))
     assert place.ended(planned)["output"] == {"seen": "a first draft"}
+    # Places outlive the server that is about to be killed.
+    for run_id in (flow_run, planned):
+        wait_until(lambda run_id=run_id: place.given_back(run_id))
 
 
 def test_a_container_is_held_while_everything_restarts(hosted: Place) -> None:
