@@ -96,3 +96,6 @@ WORK: dict[str, Json] = {
         "load": 0,
     },
 }
+for _said in ("actions", "actions/end", "blackboard", "blackboard/read"):
+    # Programs in pods say the same, at doors of their own.
+    WORK[f"POST /api/v1/pods/{_said}"] = WORK[f"POST /api/v1/workers/{{id}}/{_said}"]

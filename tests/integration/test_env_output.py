@@ -37,7 +37,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, podman_server: PodmanServer)
 
 
 @pytest.fixture(scope="module")
-def held(place: Place) -> str:
+def held(place: Place) -> Iterator[str]:
     """A session that waits for a person."""
     place.make("box", "container", {"image": IMAGE, "pull": "never"})
     run_id = place.plan("box", "container", "box.visits")
@@ -47,7 +47,10 @@ def held(place: Place) -> str:
     wait_until(
         lambda: "checkpoint" in [one["kind"] for one in place.http.get(at).json()["snapshots"]]
     )
-    return str(session["id"])
+    yield str(session["id"])
+    # Places outlive the server that is about to be killed.
+    assert place.http.post(f"/api/v1/runs/{run_id}/cancel", json={}).status_code < 300
+    wait_until(lambda: place.given_back(run_id))
 
 
 def command(line: str, **more: Any) -> dict[str, Any]:

@@ -225,12 +225,20 @@ class World:
         events = sorted(self.database.of_run(Event, run.id), key=lambda event: event.seq)
         lines = [f"definition {version.source}", f"run {run.id} {run.state} params {run.params}"]
         for event in events[-40:]:
-            changes = msgspec.json.decode(event.data)["changes"]
-            told = ", ".join(short(change, run.id) for change in changes)
+            told = told_of(event, run.id)
             lines.append(f"{event.at - EPOCH_MS:>8} ms  {event.seq:>3} {event.type}: {told}")
         tasks = sorted(self.database.of_run(Task, run.id), key=lambda task: task.id)
         lines += [f"task {task.id.removeprefix(run.id)} {task.state}" for task in tasks[-40:]]
         return lines
+
+
+def told_of(event: Event, run_id: str) -> str:
+    """What an event changed, if that can be read: some faults are that it cannot."""
+    try:
+        changes = msgspec.json.decode(event.data)["changes"]
+    except msgspec.DecodeError:
+        return "(cannot be read)"
+    return ", ".join(short(change, run_id) for change in changes)
 
 
 def short(change: dict[str, Any], run_id: str) -> str:
