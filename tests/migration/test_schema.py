@@ -43,6 +43,7 @@ NAMES = [
     "0015_envs",
     "0016_pods",
     "0017_quotas",
+    "0018_pod_list",
 ]
 WHERE_ROWS_ARE = (
     access,
