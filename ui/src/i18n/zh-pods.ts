@@ -20,9 +20,7 @@ export const pods = {
   Pods: 'Pod',
   'Program failed': '程序失败',
   'Run, flow, node or pod': '运行、流程、节点或 Pod',
-  'Show those that have ended': '显示已结束的',
   'Tasks that wait for a pod: {n}': '等待 Pod 的任务：{n}',
-  'This server knows no cluster to make pods in. Start one with a kubeconfig, with --kube-url, or with --kube-in-cluster:':
-    '此服务器没有可创建 Pod 的集群。请使用 kubeconfig、--kube-url 或 --kube-in-cluster 启动服务器：',
+  'No server here knows a cluster to make pods in. Start one with the cluster’s kubeconfig:': '这里没有服务器知道可创建 Pod 的集群。请用集群的 kubeconfig 启动一个：',
   'Took too long': '超出时限',
 } as const

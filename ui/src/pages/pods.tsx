@@ -41,7 +41,7 @@ export function PodsPage() {
           {pods.length > 0 ? (
             <PodTable pods={pods} />
           ) : (
-            <NoPods page={newest} filtered={Object.values(wanted).some(Boolean)} onClear={clear} onAll={() => change({ state: 'all' })} />
+            <NoPods page={newest} filtered={Object.values(wanted).some(Boolean)} onClear={clear} />
           )}
           {read.hasNextPage && (
             <div className="border-t border-line p-2 text-center">

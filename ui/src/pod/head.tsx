@@ -100,14 +100,7 @@ export function NoLauncher({ page, pods }: { page: PodPage; pods: number }) {
   )
 }
 
-interface NoneProps {
-  page: PodPage
-  filtered: boolean
-  onClear: () => void
-  onAll: () => void
-}
-
-export function NoPods({ page, filtered, onClear, onAll }: NoneProps) {
+export function NoPods({ page, filtered, onClear }: { page: PodPage; filtered: boolean; onClear: () => void }) {
   const t = useT()
   if (filtered) {
     return (
@@ -116,18 +109,6 @@ export function NoPods({ page, filtered, onClear, onAll }: NoneProps) {
       </Empty>
     )
   }
-  const ended = <Button onClick={onAll}>{t('Show those that have ended')}</Button>
-  if (!page.launched) {
-    const title = t('This server knows no cluster to make pods in. Start one with a kubeconfig, with --kube-url, or with --kube-in-cluster:')
-    return (
-      <Empty icon="pods" title={title} command={SERVER}>
-        {ended}
-      </Empty>
-    )
-  }
-  return (
-    <Empty icon="pods" title={t('No pod lives now. A node with `exec_type: pod` has one for each attempt. Try the example:')} command={EXAMPLE}>
-      {ended}
-    </Empty>
-  )
+  if (!page.launched) return <Empty icon="pods" title={t('No server here knows a cluster to make pods in. Start one with the cluster’s kubeconfig:')} command={SERVER} />
+  return <Empty icon="pods" title={t('No pod lives now. A node with `exec_type: pod` has one for each attempt. Try the example:')} command={EXAMPLE} />
 }

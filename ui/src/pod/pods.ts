@@ -33,8 +33,10 @@ export interface Says {
 }
 
 /** The one thing worth knowing of a pod now: why it failed, what it waits for, or what it is at. */
-export function saysOf(pod: Pick<Pod, 'reason' | 'failureClass' | 'waitsFor' | 'progress'>): Says {
-  if (pod.failureClass || pod.reason) return { kind: 'failed', text: pod.reason }
+export function saysOf(pod: Pick<Pod, 'namespace' | 'pod' | 'reason' | 'failureClass' | 'waitsFor' | 'progress'>): Says {
+  // The server names the pod first, which stands beside it here.
+  const name = `pod ${pod.namespace}/${pod.pod}: `
+  if (pod.failureClass || pod.reason) return { kind: 'failed', text: pod.reason.startsWith(name) ? pod.reason.slice(name.length) : pod.reason }
   if (pod.waitsFor) return { kind: 'waits', text: pod.waitsFor }
   if (pod.progress?.message) return { kind: 'progress', text: pod.progress.message }
   return { kind: 'none', text: '' }

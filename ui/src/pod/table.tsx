@@ -23,8 +23,7 @@ export function PodTable({ pods }: { pods: readonly Pod[] }) {
         { head: t('Status'), cell: (one) => <Status state={shownState(one)} /> },
         { head: t('Since'), wide: true, cell: (one) => <Ago at={one.since} /> },
         { head: t('Details'), wide: true, grows: true, cell: (one) => <SaysLine pod={one} /> },
-        { head: t('Progress'), wide: true, cell: (one) => <Progress pod={one} /> },
-        { head: t('Node'), wide: true, cell: (one) => <Node pod={one} /> },
+        { head: t('Node'), widest: true, cell: (one) => <Node pod={one} /> },
         {
           head: t('Run'),
           wide: true,
@@ -34,8 +33,8 @@ export function PodTable({ pods }: { pods: readonly Pod[] }) {
             </Link>
           ),
         },
-        { head: t('Namespace'), wide: true, cell: (one) => <span className="text-soft">{one.namespace}</span> },
-        { head: t('Image'), wide: true, cell: (one) => <Image name={one.image} /> },
+        { head: t('Namespace'), widest: true, cell: (one) => <span className="text-soft">{one.namespace}</span> },
+        { head: t('Image'), widest: true, cell: (one) => <Image name={one.image} /> },
       ]}
     />
   )
@@ -57,7 +56,6 @@ function Name({ pod }: { pod: Pod }) {
       <span className="block text-xs whitespace-normal text-soft md:hidden">
         {pod.flow} · {pod.namespace} · <Ago at={pod.since} />
         <SaysLine pod={pod} />
-        <Progress pod={pod} />
       </span>
     </span>
   )
@@ -86,24 +84,26 @@ function SaysLine({ pod }: { pod: Pod }) {
   const kind = name ? t(name) : pod.failureClass
   const text = says.kind === 'waits' ? whyText(says.text) : says.text
   const line = kind && text ? `${kind}: ${text}` : kind || text
-  if (!line) return <span className="hidden text-soft md:inline">–</span>
+  const percent = percentOf(pod)
+  if (!line && percent === null) return <span className="hidden text-soft md:inline">–</span>
   return (
-    <span title={line} className={`line-clamp-2 wrap-anywhere md:block md:truncate ${TONES[says.kind]}`}>
-      {line}
+    <span className="flex min-w-0 items-center gap-2">
+      {percent !== null && <Progress name={pod.pod} percent={percent} />}
+      <span title={line} className={`line-clamp-2 min-w-0 wrap-anywhere md:block md:truncate ${TONES[says.kind]}`}>
+        {line}
+      </span>
     </span>
   )
 }
 
-function Progress({ pod }: { pod: Pod }) {
+function Progress({ name, percent }: { name: string; percent: number }) {
   const t = useT()
-  const percent = percentOf(pod)
-  if (percent === null) return <span className="hidden text-soft md:inline">–</span>
   return (
-    <span className="flex items-center gap-2">
-      <span role="progressbar" aria-label={`${t('Progress')}: ${pod.pod}`} aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100} className="h-1.5 w-16 overflow-clip rounded-full bg-idle-soft">
+    <>
+      <span role="progressbar" aria-label={`${t('Progress')}: ${name}`} aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100} className="h-1.5 w-16 shrink-0 overflow-clip rounded-full bg-idle-soft">
         <span className="block h-full bg-run" style={{ width: `${percent}%` }} />
       </span>
       <span className="text-xs tabular-nums">{percent}%</span>
-    </span>
+    </>
   )
 }

@@ -29,6 +29,7 @@ test('why it failed goes before what it waited for and how far it was', () => {
   expect(saysOf(pod({ progress }))).toEqual({ kind: 'progress', text: 'counting' })
   expect(saysOf(pod({ progress, waitsFor: 'waits for a node' }))).toEqual({ kind: 'waits', text: 'waits for a node' })
   expect(saysOf(pod({ progress, failureClass: 'pod.oom', reason: 'killed' }))).toEqual({ kind: 'failed', text: 'killed' })
+  expect(saysOf(pod({ failureClass: 'pod.oom', reason: 'pod ns/p: OOMKilled' })).text).toBe('OOMKilled')
   expect(saysOf(pod()).kind).toBe('none')
 })
 
