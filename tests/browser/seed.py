@@ -13,7 +13,7 @@ SETTINGS = ("general", "tokens", "users", "tenants", "audit")
 def seed(site: Site, fleet: Fleet) -> dict[str, str]:
     """Fill a server; the pages by name."""
     found = {"overview": "/", "runs": "/runs", "inbox": "/inbox", "flows": "/flows"}
-    found["environments"] = "/environments"
+    found |= {"environments": "/environments", "pods": "/pods"}
     found |= workflow_pages(site, fleet)
     found |= run_pages(site)
     found |= plan_pages(site)

@@ -88,7 +88,7 @@ def test_pods_are_shown_with_what_they_wait_for_say_and_failed_with(
 
     works.get_by_role("link", name=names["works"]).click()
     expect(page).to_have_url(re.compile(f"/runs/{runs['works']}.*tab=attempts.*attempt=1"))
-    expect(page.get_by_text(f"default/{names['works']}")).to_be_visible()
+    expect(page.locator("code", has_text=f"default/{names['works']}")).to_be_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -6,9 +6,9 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from tests.integration.pods import TOKEN, Cluster
+from tests.integration.pods import TOKEN, Cluster, cluster_on
 from windlass.cli.main import cli
-from windlass.testing.kube import kinds
+from windlass.testing.kube import KubeServer, kinds
 from windlass.testing.processes import ServerProcess, wait_until
 
 Json = dict[str, Any]
@@ -120,3 +120,24 @@ def test_without_a_launcher_the_list_says_so_and_what_waits(
         other.start()
         page = wait_until(lambda: (found := listed(other))["queued"] == 1 and found)
         assert (page["items"], page["launched"]) == ([], False)
+
+
+def test_a_tenant_sees_its_own_pods_and_nobody_elses(kube: KubeServer, tmp_path: Path) -> None:
+    kube.objects.create("namespaces", {"metadata": {"name": "team-red"}})
+    option = ("--kube-namespace", "red=team-red")
+    with cluster_on(f"sqlite:///{tmp_path / 'w.db'}", kube, tmp_path / "log", *option) as cluster:
+        tokens = {}
+        for tenant in ("red", "blue"):
+            body = {"name": tenant, "role": "admin", "tenant": tenant}
+            tokens[tenant] = cluster.http.post("/api/v1/tokens", json=body).json()["token"]
+
+        def seen_by(tenant: str, **asked: str) -> list[str]:
+            cluster.http.headers["Authorization"] = f"Bearer {tokens[tenant]}"
+            return [row["runId"] for row in items(cluster, **asked)]
+
+        seen_by("red")
+        run = cluster.start()
+        cluster.pod(run)
+        assert seen_by("red") == seen_by("red", state="all") == [run]
+        assert listed(cluster)["launched"] is True
+        assert seen_by("blue") == seen_by("blue", state="all", q=run) == []
