@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.seed import seed_pods
 from tests.browser.test_pages import barriers
 from tests.integration.pods import Cluster
-from windlass.testing.kube import KubeServer, kinds
+from windlass.testing.kube import KubeServer
 from windlass.testing.processes import ServerProcess, started, wait_until
 from windlass.testing.servers import free_port
 
 pytestmark = pytest.mark.browser
 
-KINDS = {kind.name: kind for kind in kinds.FAILURES}
 FITS = "document.documentElement.scrollWidth <= innerWidth"
 
 
@@ -40,24 +40,10 @@ def row_of(name: str) -> str:
     return f"[data-pod='{name}']"
 
 
-def seeded(cluster: Cluster) -> dict[str, str]:
-    """A pod of each kind to look at: the runs by what they are at."""
-    waits = cluster.start(namespace="team-a", image="registry.example/team/render:2")
-    cluster.set(cluster.pod(waits), KINDS["unschedulable"].status(kinds.now()))
-    works = cluster.start(sdk=True, image="registry.example/count:7")
-    cluster.begin(works)
-    with cluster.program(cluster.pod(works)) as program:
-        program.progress(0.42, "counting rows")
-    fails = cluster.start(image="registry.example/hungry:1")
-    cluster.play(fails, KINDS["oom"])
-    cluster.until(fails, "failed")
-    return {"waits": waits, "works": works, "fails": fails}
-
-
 def test_pods_are_shown_with_what_they_wait_for_say_and_failed_with(
     cluster: Cluster, page: Page
 ) -> None:
-    runs = seeded(cluster)
+    runs = seed_pods(cluster)
     names = {kind: cluster.attempts(run)[0]["externalRef"] for kind, run in runs.items()}
     names = {kind: ref.split("/")[1] for kind, ref in names.items()}
     page.goto(f"{cluster.server.url}/pods")
@@ -93,7 +79,7 @@ def test_pods_are_shown_with_what_they_wait_for_say_and_failed_with(
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_page_fits_a_phone_in_chinese(cluster: Cluster, browser: Browser, theme: str) -> None:
-    seeded(cluster)
+    seed_pods(cluster)
     prefs = json.dumps({"theme": theme, "language": "zh"})
     context = browser.new_context(viewport={"width": 390, "height": 844}, locale="zh-CN")
     context.add_init_script(f"localStorage.setItem('windlass.prefs', '{prefs}')")
