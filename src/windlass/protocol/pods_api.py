@@ -1,6 +1,6 @@
 """Attempts that are pods, as the API lists them."""
 
-from windlass.protocol.api import Wire
+from windlass.protocol.exchange import Wire
 
 
 class PodProgressView(Wire, frozen=True, kw_only=True):
