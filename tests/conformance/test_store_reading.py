@@ -278,14 +278,14 @@ async def test_pods_are_listed_by_state_tenant_namespace_and_names(store: Store)
     live = sorted([count, draw, load], reverse=True)
     assert await found() == live
     assert await found(before=live[0], count_max=1) == live[1:2]
-    assert await found("all_pods") == sorted([*live, failed], reverse=True)
-    assert await found("all_pods", state="failed") == [failed]
+    assert await found("ended_pods") == await found("ended_pods", state="failed") == [failed]
+    assert await found("ended_pods", state="lost") == []
     assert await found(state="running") == [load]
     assert await found(tenant="blue") == [load]
     assert await found(namespace="ns\\_b/%") == [draw]
     assert await found(pattern="%nightly\\_r%") == [load]
     assert await found(pattern="%draw%") == [draw]
-    assert await found("all_pods", pattern="%ns/c%") == [failed]
+    assert await found("ended_pods", pattern="%ns/c%") == [failed]
     assert await found(pattern=f"%{OTHER[-6:]}%") == [load]
 
 

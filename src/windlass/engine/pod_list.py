@@ -38,18 +38,27 @@ class FoundPod(NamedTuple):
 
 async def find_pods(engine: Engine, filter_: PodFilter, before: str, limit: int) -> list[FoundPod]:
     """Pods, those of the newest runs first, after the attempt `before`."""
-    live = not filter_.state or filter_.state in ATTEMPT_LIVE
     namespace = filter_.namespace.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    found = await engine.store.query(
-        "live_pods" if live else "all_pods",
-        tenant=engine.tenant,
-        state="" if filter_.state == "all" else filter_.state,
-        namespace=f"{namespace}/%" if namespace else "",
-        pattern=filter_.pattern,
-        before=before or _NEWEST,
-        count_max=limit,
-    )
-    return await _told(engine, [row["id"] for row in found])
+    asked = {
+        "tenant": engine.tenant,
+        "state": "" if filter_.state == "all" else filter_.state,
+        "namespace": f"{namespace}/%" if namespace else "",
+        "pattern": filter_.pattern,
+        "before": before or _NEWEST,
+        "count_max": limit,
+    }
+    # Each has an index of its own, so that those that live are found among any number that ended.
+    found = [
+        row["id"] for name in _queries(filter_) for row in await engine.store.query(name, **asked)
+    ]
+    return await _told(engine, sorted(set(found), reverse=True)[:limit])
+
+
+def _queries(filter_: PodFilter) -> Sequence[str]:
+    if filter_.state == "all":
+        return ("live_pods", "ended_pods")
+    live = not filter_.state or filter_.state in ATTEMPT_LIVE
+    return ("live_pods",) if live else ("ended_pods",)
 
 
 async def _told(engine: Engine, ids: Sequence[str]) -> list[FoundPod]:

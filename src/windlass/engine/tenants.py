@@ -48,7 +48,7 @@ _QUERIES = frozenset(
         "count_runs",
         "count_held",
         "live_pods",
-        "all_pods",
+        "ended_pods",
         "sum_limits",
         "count_dead_letters",
         "count_env_sessions",

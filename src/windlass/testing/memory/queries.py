@@ -13,7 +13,7 @@ from windlass.model.effects import Effect
 from windlass.model.envs import EnvSession, EnvState
 from windlass.model.limits import QUOTAS, LimitUse
 from windlass.model.rows import Attempt, Binding, Flow, Resource, Row, Run, Task, Timer, Version
-from windlass.model.states import RunState
+from windlass.model.states import ATTEMPT_LIVE, RunState
 from windlass.model.tenants import ALL
 from windlass.ports.store import Cond
 from windlass.testing.memory.database import MemoryDatabase
@@ -136,8 +136,9 @@ def live_pods(db: MemoryDatabase, **asked: Any) -> Found:
     return _pods(db, db.live_attempts, **asked)
 
 
-def all_pods(db: MemoryDatabase, **asked: Any) -> Found:
-    return _pods(db, db.table(Attempt).values(), **asked)
+def ended_pods(db: MemoryDatabase, **asked: Any) -> Found:
+    ended = (a for a in db.table(Attempt).values() if a.state not in ATTEMPT_LIVE)
+    return _pods(db, ended, **asked)
 
 
 def _pods(
@@ -285,7 +286,7 @@ QUERIES: dict[str, Callable[..., Found]] = {
         expired_leases,
         detached_attempts,
         live_pods,
-        all_pods,
+        ended_pods,
         attempts_of_pod,
         find_target,
         queue_names,

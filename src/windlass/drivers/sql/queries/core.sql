@@ -123,10 +123,10 @@ select a.id from attempts a join runs r on r.id = a.run_id join tasks t on t.id 
         or lower(t.node) like :pattern escape '\' or lower(a.external_ref) like :pattern escape '\')
  order by a.id desc limit :count_max;
 
--- name: all_pods
--- Attempts that are or were pods, those of the newest runs first.
+-- name: ended_pods
+-- Attempts that were pods, those of the newest runs first.
 select a.id from attempts a join runs r on r.id = a.run_id join tasks t on t.id = a.task_id
- where a.external_ref <> '' and a.id < :before
+ where a.external_ref <> '' and a.state not in ('claimed', 'running') and a.id < :before
    and (:tenant = '*' or r.tenant = :tenant) and (:state = '' or a.state = :state)
    and (:namespace = '' or a.external_ref like :namespace escape '\')
    and (:pattern = '' or a.run_id like :pattern escape '\' or lower(r.flow_name) like :pattern escape '\'
