@@ -20,13 +20,16 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.browser.conftest import ARGS, CHROMIUM, Fleet, Site  # noqa: E402
-from tests.browser.seed import seed  # noqa: E402
+from tests.browser.seed import seed, seed_pods  # noqa: E402
+from tests.integration.pods import Cluster  # noqa: E402
+from windlass.testing.kube import KubeServer  # noqa: E402
 from windlass.testing.processes import (  # noqa: E402
     ServerProcess,
     started,
     wait_until,
     worker_process,
 )
+from windlass.testing.servers import free_port  # noqa: E402
 
 SHOTS = ROOT / "docs" / "screenshots"
 PAGE = ROOT / "docs" / "guides" / "screenshots.md"
@@ -37,11 +40,14 @@ QUALITY = 60
 @contextmanager
 def filled_site() -> Generator[tuple[str, dict[str, str]]]:
     """A server with something on every page: its address, and the pages by name."""
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as made, KubeServer() as kube:
         folder = Path(made)
         log = folder / "processes.log"
         store = f"sqlite:///{folder / 'windlass.db'}"
-        server = ServerProcess(store, "--no-auth", "--lease-s", "3", log=log)
+        port = free_port()
+        pods = ("--kube-url", kube.url, "--kube-server-url", f"http://127.0.0.1:{port}")
+        often = ("--lease-s", "3", "--kube-sync-s", "0.3", "--kube-unschedulable-s", "600")
+        server = ServerProcess(store, "--no-auth", *often, *pods, port=port, log=log)
         worker = worker_process("builtin", server.url, "pull", "--id", "w-one", log=log)
         with started(server, worker):
             site = Site(server, worker)
@@ -50,7 +56,10 @@ def filled_site() -> Generator[tuple[str, dict[str, str]]]:
             with started(*fleet.workers.values()):
                 for name in fleet.workers:
                     fleet.wait(name, "online")
-                yield site.url, seed(site, fleet)
+                pages = seed(site, fleet)
+                kube.objects.create("namespaces", {"metadata": {"name": "team-a"}})
+                seed_pods(Cluster(server, kube))
+                yield site.url, pages | {"pods": "/pods?state=all"}
             site.http.close()
 
 

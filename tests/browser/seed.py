@@ -5,6 +5,8 @@ from typing import Any
 from tests.browser import flows, workflows
 from tests.browser.conftest import Fleet, Site
 from tests.hand import HandWorker
+from tests.integration.pods import Cluster
+from windlass.testing.kube import kinds
 from windlass.testing.processes import wait_until
 
 SETTINGS = ("general", "tokens", "users", "tenants", "audit")
@@ -13,7 +15,7 @@ SETTINGS = ("general", "tokens", "users", "tenants", "audit")
 def seed(site: Site, fleet: Fleet) -> dict[str, str]:
     """Fill a server; the pages by name."""
     found = {"overview": "/", "runs": "/runs", "inbox": "/inbox", "flows": "/flows"}
-    found["environments"] = "/environments"
+    found |= {"environments": "/environments", "pods": "/pods"}
     found |= workflow_pages(site, fleet)
     found |= run_pages(site)
     found |= plan_pages(site)
@@ -115,3 +117,18 @@ def limit_pages(site: Site) -> dict[str, str]:
 def waiting_for(site: Site, key: str) -> int:
     items = site.http.get("/api/v1/limits", params={"key": key}).json()["items"]
     return sum(item["waiting"] for item in items)
+
+
+def seed_pods(cluster: Cluster) -> dict[str, str]:
+    """A pod of each kind to look at: the runs by what they are at."""
+    failures = {kind.name: kind for kind in kinds.FAILURES}
+    waits = cluster.start(namespace="team-a", image="registry.example/team/render:2")
+    cluster.set(cluster.pod(waits), failures["unschedulable"].status(kinds.now()))
+    works = cluster.start(sdk=True, image="registry.example/count:7")
+    cluster.begin(works)
+    with cluster.program(cluster.pod(works)) as program:
+        program.progress(0.42, "counting rows")
+    fails = cluster.start(image="registry.example/hungry:1")
+    cluster.play(fails, failures["oom"])
+    cluster.until(fails, "failed")
+    return {"waits": waits, "works": works, "fails": fails}

@@ -1,5 +1,7 @@
 """What every store promises about reading: ranges of keys, pages, conditions, named queries."""
 
+from typing import Any
+
 import pytest
 
 from tests.conformance.conftest import Open
@@ -244,6 +246,47 @@ async def test_attempts_that_are_pods_have_no_lease_and_are_found_by_their_pod(
     assert rest == [{**live[1], "state": "claimed", "cancel_at": None}]
     named = await store.query("attempts_of_pod", refs=["ns/c", "ns/c/u", "ns/b"])
     assert [row["id"] for row in named] == [f"{RUN}~e.5@1"]
+
+
+async def test_pods_are_listed_by_state_tenant_namespace_and_names(store: Store) -> None:
+    await make(
+        store,
+        a_run(),
+        a_run(OTHER, tenant="blue", flow_name="Nightly_Report"),
+        a_task(f"{RUN}~c.3", node="count"),
+        a_task(f"{RUN}~d.4", node="draw"),
+        a_task(f"{RUN}~e.5", node="count"),
+        a_task(f"{OTHER}~f.1", node="load"),
+        an_attempt(f"{RUN}~c.3", external_ref="ns/a"),
+        an_attempt(f"{RUN}~d.4", external_ref="ns_b/b/u"),
+        an_attempt(f"{RUN}~e.5", state=AttemptState.FAILED, external_ref="ns/c"),
+        an_attempt(f"{OTHER}~f.1", state=AttemptState.RUNNING, external_ref="nsxb/f"),
+        an_attempt(f"{RUN}~e.5", number=2),
+    )
+    plain = {"state": "", "namespace": "", "pattern": "", "before": "z", "count_max": 9}
+
+    async def found(query: str = "live_pods", tenant: str = "*", **asked: Any) -> list[str]:
+        rows = await store.query(query, **{**plain, **asked, "tenant": tenant})
+        return [row["id"] for row in rows]
+
+    count, draw, failed, load = (
+        f"{RUN}~c.3@1",
+        f"{RUN}~d.4@1",
+        f"{RUN}~e.5@1",
+        f"{OTHER}~f.1@1",
+    )
+    live = sorted([count, draw, load], reverse=True)
+    assert await found() == live
+    assert await found(before=live[0], count_max=1) == live[1:2]
+    assert await found("ended_pods") == await found("ended_pods", state="failed") == [failed]
+    assert await found("ended_pods", state="lost") == []
+    assert await found(state="running") == [load]
+    assert await found(tenant="blue") == [load]
+    assert await found(namespace="ns\\_b/%") == [draw]
+    assert await found(pattern="%nightly\\_r%") == [load]
+    assert await found(pattern="%draw%") == [draw]
+    assert await found("ended_pods", pattern="%ns/c%") == [failed]
+    assert await found(pattern=f"%{OTHER[-6:]}%") == [load]
 
 
 async def test_the_target_of_a_run_is_found_by_id_or_newest_name(store: Store) -> None:

@@ -10,7 +10,7 @@ from windlass.drivers.sql import migrate_postgres, migrate_sqlite
 from windlass.drivers.sql.migrate import SCHEMA
 from windlass.drivers.sql.migrate_postgres import RELEASE
 from windlass.drivers.sql.migrate_postgres import TABLES as TABLES_OF_ALL
-from windlass.drivers.sql.queries import load_migrations
+from windlass.drivers.sql.queries import load_migrations, load_queries
 from windlass.model import (
     access,
     blackboard,
@@ -43,6 +43,7 @@ NAMES = [
     "0015_envs",
     "0016_pods",
     "0017_quotas",
+    "0018_pod_list",
 ]
 WHERE_ROWS_ARE = (
     access,
@@ -74,6 +75,24 @@ def test_columns_stand_in_the_order_of_the_row_type(table: type[Row], tmp_path: 
     found = [row[1] for row in db.execute(f"pragma table_info({table.TABLE})")]
     db.close()
     assert tuple(found) == table.__struct_fields__
+
+
+def test_lists_of_pods_walk_an_index_of_those_they_list(tmp_path: Path) -> None:
+    """SQLite has no figures to go by: of two indexes that would do, it may take the longer."""
+    file = str(tmp_path / "schema.db")
+    migrate_sqlite.migrate(file)
+    asked = dict.fromkeys(("tenant", "state", "namespace", "pattern", "before", "after"), "")
+    db = sqlite3.connect(file)
+    for name, index in (
+        ("detached_attempts", "attempts_detached"),
+        ("live_pods", "attempts_detached"),
+        ("ended_pods", "attempts_ended_pods"),
+    ):
+        query = "explain query plan " + load_queries()[name]
+        steps = [row[3] for row in db.execute(query, asked | {"count_max": 50})]
+        assert f"USING INDEX {index} (id" in steps[0], steps
+        assert not [step for step in steps if step.startswith("SCAN") or "TEMP" in step], steps
+    db.close()
 
 
 @pytest.mark.anyio

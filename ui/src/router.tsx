@@ -112,6 +112,16 @@ const environments = createRoute({
   }),
   component: later(() => import('@/pages/environments'), 'EnvironmentsPage'),
 })
+const pods = createRoute({
+  getParentRoute: () => root,
+  path: '/pods',
+  validateSearch: (search: Search): { q?: string; namespace?: string; state?: string } => ({
+    q: text(search.q),
+    namespace: text(search.namespace),
+    state: text(search.state),
+  }),
+  component: later(() => import('@/pages/pods'), 'PodsPage'),
+})
 const limits = createRoute({
   getParentRoute: () => root,
   path: '/limits',
@@ -126,7 +136,7 @@ const settings = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, runs, run, inbox, flows, flow, workers, packages, packageOne, environments, limits, deadLetters, settings]),
+  routeTree: root.addChildren([overview, runs, run, inbox, flows, flow, workers, packages, packageOne, environments, pods, limits, deadLetters, settings]),
   basepath: new URL(document.baseURI).pathname.replace(/\/$/, '') || '/',
   defaultPreload: 'intent',
 })

@@ -11,6 +11,9 @@ test.each([
   ['being cancelled: "hold" waits for signal "go"', '正在取消："hold" 等待信号 "go"'],
   ['failed at "second": bad input', '在 "second" 失败：bad input'],
   ['succeeded, with 2 failed tasks on the way', '成功，途中有 2 个任务失败'],
+  ['waits for a node', '等待节点'],
+  ['waits for a node: 0/3 nodes are available', '等待节点: 0/3 nodes are available'],
+  ['waits on node n1: ContainerCreating', '在节点 n1 上等待： ContainerCreating'],
   ['something new the server says', 'something new the server says'],
 ])('%s', (english, chinese) => {
   expect(whyInChinese(english)).toBe(chinese)

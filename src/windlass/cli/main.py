@@ -26,6 +26,7 @@ COMMANDS = {
     "env": (f"{HOME}.env:env", "Make environments, and look into those that are leased."),
     "env-host": (f"{HOME}.env_host:env_host", "Offer containers and browsers of this machine."),
     "image": (f"{HOME}.image:image", "Have images of containers pulled or built."),
+    "pod": (f"{HOME}.pod:pod", "See which attempts are pods, and how far they are."),
     "limit": (f"{HOME}.limit:limit", "Look at limits by key, and change them."),
     "tenant": (f"{HOME}.tenant:tenant", "List and make tenants."),
     "token": (f"{HOME}.token:token", "Make and revoke API tokens."),

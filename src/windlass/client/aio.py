@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 import anyio
 import httpx
 
-from windlass.client import calls, envs, forks, ledger, plan_calls, scripts, wire
+from windlass.client import calls, envs, forks, ledger, plan_calls, pod_calls, scripts, wire
 from windlass.client import dead_letters as letters
 from windlass.client.methods import AsyncMethod, AsyncRunMethod, Becomes
 from windlass.client.outputs import Hear, OutputReader
@@ -116,6 +116,7 @@ class AsyncClient:
     env_image = AsyncMethod(envs.env_image)
     build_env_image = AsyncMethod(envs.build_env_image)
     pull_env_image = AsyncMethod(envs.pull_env_image)
+    pods = AsyncMethod(pod_calls.pods)
     tokens = AsyncMethod(calls.tokens)
     revoke_token = AsyncMethod(calls.revoke_token)
     users = AsyncMethod(calls.users)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import httpx
 
-from windlass.client import calls, envs, forks, ledger, plan_calls, scripts, wire
+from windlass.client import calls, envs, forks, ledger, plan_calls, pod_calls, scripts, wire
 from windlass.client import dead_letters as letters
 from windlass.client.methods import Becomes, Method, RunMethod
 from windlass.client.outputs import Hear, OutputReader
@@ -114,6 +114,7 @@ class Client:
     env_image = Method(envs.env_image)
     build_env_image = Method(envs.build_env_image)
     pull_env_image = Method(envs.pull_env_image)
+    pods = Method(pod_calls.pods)
     tokens = Method(calls.tokens)
     revoke_token = Method(calls.revoke_token)
     users = Method(calls.users)

@@ -1,5 +1,7 @@
 """How far programs in pods say they are: the newest word of each, for whoever asks."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from windlass.engine.engine import Engine
@@ -34,11 +36,18 @@ async def keep_progress(engine: Engine, attempt_id: str, share: float | None, me
 
 async def progress_of(engine: Engine, attempt_id: str) -> tuple[PodProgress, int] | None:
     """What the program in a pod said last of how far it is, and when."""
+    return (await progress_of_all(engine, [attempt_id])).get(attempt_id)
+
+
+async def progress_of_all(
+    engine: Engine, attempts: Sequence[str]
+) -> dict[str, tuple[PodProgress, int]]:
+    """The same of several, by attempt; those that said nothing are left out."""
     async with engine.store.session() as session:
-        rows = await session.rows(LogChunk, [(attempt_id, _NUMBER)])
-    if not rows:
-        return None
-    return msgspec.json.decode(rows[0].text, type=PodProgress), rows[0].at
+        rows = await session.rows(LogChunk, [(attempt, _NUMBER) for attempt in attempts])
+    return {
+        row.attempt_id: (msgspec.json.decode(row.text, type=PodProgress), row.at) for row in rows
+    }
 
 
 async def progress_line(engine: Engine, attempt_id: str) -> str:

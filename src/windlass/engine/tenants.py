@@ -47,6 +47,8 @@ _QUERIES = frozenset(
         "list_package_versions",
         "count_runs",
         "count_held",
+        "live_pods",
+        "ended_pods",
         "sum_limits",
         "count_dead_letters",
         "count_env_sessions",

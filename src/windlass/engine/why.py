@@ -217,11 +217,16 @@ async def pod_line(engine: Engine, attempt: Attempt) -> str:
 
 async def launch_line(engine: Engine, since: float) -> str:
     """Why nobody has made a pod of a task."""
-    control = await live_workers(engine, transport="control")
-    if any(LAUNCHES in msgspec.json.decode(row.services) for row in control):
+    if await is_launched(engine):
         return f" for {since:.0f} s: as many pods are out as may be; see --kube-pods"
     hint = "start one with --kube-url, --kubeconfig or --kube-in-cluster"
     return f" for {since:.0f} s: no server launches pods; {hint}"
+
+
+async def is_launched(engine: Engine) -> bool:
+    """Whether any server that is up launches pods."""
+    control = await live_workers(engine, transport="control")
+    return any(LAUNCHES in msgspec.json.decode(row.services) for row in control)
 
 
 async def local_line(engine: Engine, transport: str, service: str, since: float) -> str:

@@ -691,6 +691,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Pods that live, those of the newest runs first. `state` is `all` or that of attempts that */
+        get: operations["pod_list_list_pods"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/pods/actions": {
         parameters: {
             query?: never;
@@ -3266,6 +3283,28 @@ export interface components {
             workflow_id: string;
         };
         /**
+         * PodPage
+         * @description A page of pods; `next` is the cursor of the one after, None at the end.
+         */
+        PodPage: {
+            items: components["schemas"]["PodView"][];
+            launched: boolean;
+            /** @default null */
+            next: string | null;
+            queued: number;
+        };
+        /**
+         * PodProgressView
+         * @description How far the program in a pod says it is.
+         */
+        PodProgressView: {
+            at: number;
+            /** @default  */
+            message: string;
+            /** @default null */
+            share: number | null;
+        };
+        /**
          * PodReason
          * @description Why, in the words of Kubernetes where it has one.
          * @enum {unknown}
@@ -3308,6 +3347,37 @@ export interface components {
          * @enum {unknown}
          */
         PodStatus: "CANCELED" | "FAILED" | "RUNNING" | "SUCCEEDED";
+        /**
+         * PodView
+         * @description An attempt that is a pod.
+         */
+        PodView: {
+            attemptId: string;
+            claimedAt: number;
+            /** @default  */
+            failureClass: string;
+            flow: string;
+            /** @default  */
+            image: string;
+            namespace: string;
+            node: string;
+            number: number;
+            pod: string;
+            /** @default null */
+            progress: components["schemas"]["PodProgressView"] | null;
+            /** @default  */
+            reason: string;
+            runId: string;
+            since: number;
+            state: string;
+            /** @default false */
+            stopping: boolean;
+            taskId: string;
+            /** @default  */
+            uid: string;
+            /** @default  */
+            waitsFor: string;
+        };
         /** Preview */
         Preview: {
             previewImage: string | null;
@@ -5614,6 +5684,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PackageDetail"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    pod_list_list_pods: {
+        parameters: {
+            query?: {
+                state?: string;
+                namespace?: string;
+                q?: string;
+                cursor?: string;
+                limit?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PodPage"];
                 };
             };
             /** @description Refused */

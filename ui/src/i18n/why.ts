@@ -22,6 +22,12 @@ const LINES: [RegExp, string][] = [
   [/^(".+") waits for signal (".+?")/, '$1 等待信号 $2'],
   [new RegExp(`^(".+") waits for ${S} s more before attempt (\\d+) after: `), '$1 将在 $2 秒后进行第 $3 次尝试，此前：'],
   [/^(".+") waits for other branches to finish/, '$1 等待其他分支完成'],
+  // What pods wait for
+  [/^waits for a node(?=:|$)/, '等待节点'],
+  [/^waits on node (\S+):/, '在节点 $1 上等待：'],
+  [/^waits to begin on node (\S+)/, '等待在节点 $1 上启动'],
+  [/^is not made yet:/, '尚未创建：'],
+  [/^was just made/, '刚刚创建'],
   [/^failed at (".+?"): /, '在 $1 失败：'],
   [/^\w+: between two steps; it moves on with the next commit/, '处于两步之间，下次提交后继续'],
   [/^succeeded/, '成功'],

@@ -4,6 +4,7 @@ import { fleet } from './zh-fleet'
 import { ledger } from './zh-ledger'
 import { plans } from './zh-plans'
 import { operations } from './zh-operations'
+import { pods } from './zh-pods'
 import { settings } from './zh-settings'
 import { shell } from './zh-shell'
 
@@ -13,6 +14,7 @@ export const zh = {
   ...ledger,
   ...operations,
   ...plans,
+  ...pods,
   ...settings,
   ...shell,
   Activity: '活动',

@@ -5,7 +5,7 @@ import {
   ClockAlert, Container, Copy, Cpu, Download, Ellipsis, ExternalLink, Filter, Flag, Gauge, GitBranch, GitMerge, Hand, History, Hourglass,
   Inbox, KeyRound, Keyboard, LayoutDashboard, ListFilter, ListTree, LoaderCircle, LogOut, MailX, Menu, MessageSquareText,
   Minus, Monitor, Moon, Network, Package, PauseCircle, Play, Plus, Radio, RefreshCw, Repeat, RotateCcw, Route, ScrollText,
-  Search, Settings, ShieldCheck, ShieldQuestion, SkipForward, Split, Square, Sun, Terminal, Timer, Trash2, TriangleAlert,
+  Search, Settings, ShieldCheck, ShieldQuestion, ShipWheel, SkipForward, Split, Square, Sun, Terminal, Timer, Trash2, TriangleAlert,
   Undo2, Unplug, Upload, User, Users, Wallet, Workflow, X, Zap,
   type LucideIcon,
 } from 'lucide-react'
@@ -16,7 +16,7 @@ export type IconShape = LucideIcon
 export const ICONS = {
   // Places
   overview: LayoutDashboard, runs: Activity, inbox: Inbox, flows: Workflow, packages: Package, workers: Cpu, environments: Container,
-  deadLetters: MailX, limits: Gauge, settings: Settings, users: Users, tokens: KeyRound, audit: History, tenants: Boxes,
+  pods: ShipWheel,  deadLetters: MailX, limits: Gauge, settings: Settings, users: Users, tokens: KeyRound, audit: History, tenants: Boxes,
   // States
   succeeded: CircleCheck, failed: CircleX, running: LoaderCircle, waiting: PauseCircle, verifying: ShieldQuestion,
   queued: CircleDashed, cancelled: Ban, skipped: SkipForward, superseded: CircleSlash, warning: TriangleAlert,

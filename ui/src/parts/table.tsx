@@ -6,6 +6,8 @@ export interface Column<T> {
   cell: (row: T) => ReactNode
   /** Left out on narrow pages. */
   wide?: boolean
+  /** Left out on all but wide screens. */
+  widest?: boolean
   /** Takes what is left, and is cut short. */
   grows?: boolean
   number?: boolean
@@ -22,7 +24,7 @@ interface Props<T> {
 
 export function Table<T>({ label, columns, rows, keyOf, rowProps }: Props<T>) {
   const look = (column: Column<T>) =>
-    [column.wide ? 'hidden md:table-cell' : '', column.grows ? 'w-full max-w-0 truncate' : 'whitespace-nowrap', column.number ? 'text-right tabular-nums' : ''].join(' ')
+    [column.widest ? 'hidden xl:table-cell' : column.wide ? 'hidden md:table-cell' : '', column.grows ? 'w-full max-w-0 truncate' : 'whitespace-nowrap', column.number ? 'text-right tabular-nums' : ''].join(' ')
   return (
     <div className="overflow-x-auto" tabIndex={0} role="group" aria-label={label}>
       <table className="w-full text-sm">

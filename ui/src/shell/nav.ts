@@ -3,7 +3,7 @@ import type { Text } from '@/i18n'
 import type { IconName } from '@/parts/icons'
 
 export interface Place {
-  to: '/' | '/runs' | '/inbox' | '/flows' | '/packages' | '/workers' | '/environments' | '/limits' | '/dead-letters' | '/settings'
+  to: '/' | '/runs' | '/inbox' | '/flows' | '/packages' | '/workers' | '/environments' | '/pods' | '/limits' | '/dead-letters' | '/settings'
   text: Text
   icon: IconName
   keys: string
@@ -35,6 +35,7 @@ export const GROUPS: readonly Group[] = [
     places: [
       { to: '/workers', text: 'Workers', icon: 'workers', keys: 'g w' },
       { to: '/environments', text: 'Environments', icon: 'environments', keys: 'g e' },
+      { to: '/pods', text: 'Pods', icon: 'pods', keys: 'g k' },
       { to: '/limits', text: 'Limits', icon: 'limits', keys: 'g l' },
     ],
   },

@@ -3,7 +3,7 @@
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
@@ -12,8 +12,8 @@ from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
 from windlass.model.envs import EnvSession, EnvState
 from windlass.model.limits import QUOTAS, LimitUse
-from windlass.model.rows import Attempt, Binding, Flow, Resource, Row, Run, Timer, Version
-from windlass.model.states import RunState
+from windlass.model.rows import Attempt, Binding, Flow, Resource, Row, Run, Task, Timer, Version
+from windlass.model.states import ATTEMPT_LIVE, RunState
 from windlass.model.tenants import ALL
 from windlass.ports.store import Cond
 from windlass.testing.memory.database import MemoryDatabase
@@ -132,6 +132,43 @@ def detached_attempts(db: MemoryDatabase, after: str, count_max: int) -> Found:
     return [{name: getattr(a, name) for name in columns} for _, a in found[:count_max]]
 
 
+def live_pods(db: MemoryDatabase, **asked: Any) -> Found:
+    return _pods(db, db.live_attempts, **asked)
+
+
+def ended_pods(db: MemoryDatabase, **asked: Any) -> Found:
+    ended = (a for a in db.table(Attempt).values() if a.state not in ATTEMPT_LIVE)
+    return _pods(db, ended, **asked)
+
+
+def _pods(
+    db: MemoryDatabase,
+    among: Iterable[Attempt],
+    *,
+    tenant: str,
+    state: str,
+    namespace: str,
+    pattern: str,
+    before: str,
+    count_max: int,
+) -> Found:
+    runs, tasks = db.table(Run), db.table(Task)
+
+    def is_meant(row: Attempt) -> bool:
+        run = runs[row.run_id]
+        names = (run.id, run.flow_name, tasks[row.task_id].node, row.external_ref)
+        return (
+            row.id < before
+            and tenant in (ALL, run.tenant)
+            and state in ("", row.state)
+            and (not namespace or _meets(row.external_ref, "like", namespace))
+            and (not pattern or any(_meets(name.lower(), "like", pattern) for name in names))
+        )
+
+    found = sorted((a.id for a in among if a.external_ref and is_meant(a)), reverse=True)
+    return [{"id": id_} for id_ in found[:count_max]]
+
+
 def attempts_of_pod(db: MemoryDatabase, refs: Sequence[str]) -> Found:
     rows = db.table(Attempt).values()
     return [{"id": a.id} for a in rows if a.external_ref and a.external_ref in refs]
@@ -248,6 +285,8 @@ QUERIES: dict[str, Callable[..., Found]] = {
         flow_versions,
         expired_leases,
         detached_attempts,
+        live_pods,
+        ended_pods,
         attempts_of_pod,
         find_target,
         queue_names,

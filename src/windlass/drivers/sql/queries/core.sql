@@ -113,6 +113,26 @@ select id, external_ref, state, cancel_at from attempts
  where external_ref <> '' and state in ('claimed', 'running') and id > :after
  order by id limit :count_max;
 
+-- name: live_pods
+-- Live attempts that are pods, those of the newest runs first.
+select a.id from attempts a join runs r on r.id = a.run_id join tasks t on t.id = a.task_id
+ where a.external_ref <> '' and a.state in ('claimed', 'running') and a.id < :before
+   and (:tenant = '*' or r.tenant = :tenant) and (:state = '' or a.state = :state)
+   and (:namespace = '' or a.external_ref like :namespace escape '\')
+   and (:pattern = '' or a.run_id like :pattern escape '\' or lower(r.flow_name) like :pattern escape '\'
+        or lower(t.node) like :pattern escape '\' or lower(a.external_ref) like :pattern escape '\')
+ order by a.id desc limit :count_max;
+
+-- name: ended_pods
+-- Attempts that were pods, those of the newest runs first.
+select a.id from attempts a join runs r on r.id = a.run_id join tasks t on t.id = a.task_id
+ where a.external_ref <> '' and a.state not in ('claimed', 'running') and a.id < :before
+   and (:tenant = '*' or r.tenant = :tenant) and (:state = '' or a.state = :state)
+   and (:namespace = '' or a.external_ref like :namespace escape '\')
+   and (:pattern = '' or a.run_id like :pattern escape '\' or lower(r.flow_name) like :pattern escape '\'
+        or lower(t.node) like :pattern escape '\' or lower(a.external_ref) like :pattern escape '\')
+ order by a.id desc limit :count_max;
+
 -- name: attempts_of_pod
 -- The attempts that are called so where they are done.
 select id from attempts where external_ref <> '' and external_ref = any(:refs);

@@ -1,0 +1,101 @@
+"""`windlass pod`: the attempts that are pods."""
+
+import click
+
+from windlass.cli import output
+from windlass.cli.api import first, json_option, limit_option, wide_option, with_client
+from windlass.cli.tables import Column
+from windlass.cli.texts import first_line, short_ids
+from windlass.cli.views import STATE, at
+from windlass.client import Client
+from windlass.client.pod_calls import PodInfo, PodPageInfo
+from windlass.model.states import AttemptState
+
+_FIELDS = ("attempt_id", "run_id", "flow", "task_id", "node", "number", "namespace", "pod", "uid")
+_MORE = ("image", "state", "since", "claimed_at", "stopping", "waits_for", "failure_class")
+_SAID = ("reason", "progress")
+
+
+@click.group()
+def pod() -> None:
+    """See which attempts are pods, and how far they are."""
+
+
+@pod.command("ls")
+@click.argument("text", default="")
+@click.option("--all", "everything", is_flag=True, help="Also those that have ended.")
+@click.option(
+    "--state",
+    type=click.Choice([str(state) for state in AttemptState]),
+    help="Only those in this state.",
+)
+@click.option("--namespace", default="", help="Only those in this namespace.")
+@limit_option
+@wide_option
+@json_option
+@with_client
+def list_(
+    client: Client,
+    text: str,
+    everything: bool,
+    state: str | None,
+    namespace: str,
+    limit: int,
+    wide: bool,
+    as_json: bool,
+) -> None:
+    """List pods that live, those of the newest runs first.
+
+    TEXT is in the run's id or in the name of the flow, the node or the pod.
+    """
+    pages: list[PodPageInfo] = []
+
+    def fetch(some: int, cursor: str | int) -> PodPageInfo:
+        asked = state or ("all" if everything else "")
+        page = client.pods(state=asked, namespace=namespace, text=text, limit=some, cursor=cursor)
+        pages.append(page)
+        return page
+
+    found = first(limit, fetch)
+    output.show_rows(
+        found.items,
+        columns(found.items),
+        (*_FIELDS, *_MORE, *_SAID),
+        as_json=as_json,
+        wide=wide,
+        empty=none_line(pages[-1]),
+    )
+    output.say_more(found.next, limit)
+
+
+def columns(pods: list[PodInfo]) -> list[Column]:
+    short = short_ids(found.run_id for found in pods)
+    return [
+        Column("POD", lambda found: found.pod),
+        Column("NAMESPACE", lambda found: found.namespace, rank=3),
+        Column("NODE", lambda found: f"{found.node} #{found.number}", rank=2),
+        Column("RUN", lambda found: short[found.run_id], full=lambda found: found.run_id),
+        Column("IMAGE", lambda found: found.image, rank=4),
+        STATE,
+        Column("SINCE", at("since"), rank=1),
+        Column("SAYS", says, rank=1, bends=True),
+    ]
+
+
+def says(found: PodInfo) -> str:
+    """Why it failed, what it waits for, or how far its program says it is."""
+    if found.failure_class:
+        return f"{found.failure_class}: {first_line(found.reason)}"
+    if found.waits_for:
+        return first_line(found.waits_for)
+    if found.progress is None:
+        return "asked to stop" if found.stopping else ""
+    share = "" if found.progress.share is None else f"{found.progress.share:.0%} "
+    return f"{share}{first_line(found.progress.message)}".strip()
+
+
+def none_line(page: PodPageInfo) -> str:
+    if page.launched:
+        return "no such pods; `windlass pod ls --all` lists those that have ended too"
+    waiting = f"; {page.queued} tasks wait for one" if page.queued else ""
+    return f"no pods, and no server launches any: start one with --kubeconfig FILE{waiting}"

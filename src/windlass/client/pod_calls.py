@@ -1,0 +1,59 @@
+"""Attempts that are pods: what to ask and what the answer is, as in `calls`."""
+
+from windlass.client.paths import API, listing
+from windlass.client.requests import Call
+from windlass.client.shapes import Page, Shape
+
+
+class PodProgressInfo(Shape, frozen=True, kw_only=True):
+    """How far the program in a pod says it is."""
+
+    share: float | None = None
+    message: str = ""
+    at: int
+
+
+class PodInfo(Shape, frozen=True, kw_only=True):
+    """An attempt that is a pod."""
+
+    attempt_id: str
+    run_id: str
+    flow: str
+    task_id: str
+    node: str
+    number: int
+    namespace: str
+    pod: str
+    uid: str = ""
+    image: str = ""
+    state: str
+    since: int
+    claimed_at: int
+    stopping: bool = False
+    waits_for: str = ""
+    failure_class: str = ""
+    reason: str = ""
+    progress: PodProgressInfo | None = None
+
+
+class PodPageInfo(Page[PodInfo], frozen=True, kw_only=True):
+    """A page of pods, and whether there can be more of them."""
+
+    launched: bool = True
+    """Whether any server that is up launches pods."""
+    queued: int = 0
+    """How many tasks wait for a pod to be made."""
+
+
+def pods(
+    *,
+    state: str = "",
+    namespace: str = "",
+    text: str = "",
+    limit: int = 50,
+    cursor: str | int = "",
+) -> Call[PodPageInfo]:
+    """Pods that live, those of the newest runs first; `state="all"` for those that ended as well.
+    `text` is anywhere in a run's id or the name of its flow, the node or the pod."""
+    query = listing(limit, cursor, state=state, namespace=namespace, q=text)
+    return Call("GET", f"{API}/pods", PodPageInfo, query)

@@ -1,0 +1,91 @@
+"""Pods: the attempts that are some, listed."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from windlass.engine import pod_list
+from windlass.engine.engine import Engine
+from windlass.engine.pod_list import FoundPod, PodFilter
+from windlass.engine.why import is_launched
+from windlass.model.errors import BadRequest
+from windlass.model.pods import read_ref
+from windlass.model.rows import Attempt, read_failure
+from windlass.model.states import AttemptState
+from windlass.protocol.pod_reports import PODS_PATH
+from windlass.protocol.pods_api import PodPage, PodProgressView, PodView
+from windlass.server.api.flows import like
+from windlass.server.caller import engine_of
+from windlass.server.http import page_limit, reply
+from windlass.server.paging import cursor_of
+from windlass.server.routes import Route
+
+_TEXT_CHARS_MAX = 200
+
+
+async def list_pods(request: Request) -> Response:
+    """Pods that live, those of the newest runs first. `state` is `all` or that of attempts that
+    are meant; `q` is text in a run's id or the name of its flow, the node or the pod."""
+    engine = engine_of(request)
+    limit = page_limit(request, 50, 500)
+    before = str(cursor_of(request, Attempt, "id") or "")
+    found = await pod_list.find_pods(engine, wanted(request), before, limit + 1)
+    more = len(found) > limit
+    page = PodPage(
+        items=[pod_view(engine, row) for row in found[:limit]],
+        next=found[limit - 1].attempt.id if more else None,
+        launched=await is_launched(engine),
+        queued=await pod_list.count_queued(engine),
+    )
+    return reply(page)
+
+
+def wanted(request: Request) -> PodFilter:
+    query = request.query_params
+    state = query.get("state", "")
+    if state and state not in {*AttemptState, "all"}:
+        raise BadRequest(f'state "{state:.40}": one of all, {", ".join(AttemptState)}')
+    for name in ("namespace", "q"):
+        text = query.get(name, "")
+        if len(text) > _TEXT_CHARS_MAX or "\0" in text:
+            raise BadRequest(f"{name}: at most {_TEXT_CHARS_MAX} characters of text")
+    text = query.get("q", "").strip().lower()
+    return PodFilter(state, query.get("namespace", ""), like(text) if text else "")
+
+
+def pod_view(engine: Engine, found: FoundPod) -> PodView:
+    attempt = found.attempt
+    ref = read_ref(attempt.external_ref)
+    namespace, _, name = ref.pod.partition("/")
+    failure = read_failure(attempt.error)
+    waits = engine.system.pods_wait.get(attempt.id, "")
+    return PodView(
+        attempt_id=attempt.id,
+        run_id=attempt.run_id,
+        flow=found.run.flow_name,
+        task_id=attempt.task_id,
+        node=found.task.node,
+        number=attempt.number,
+        namespace=namespace,
+        pod=name,
+        uid=ref.uid,
+        image=found.image,
+        state=attempt.state,
+        since=attempt.finished_at or attempt.started_at or attempt.claimed_at,
+        claimed_at=attempt.claimed_at,
+        stopping=attempt.cancel_at is not None and attempt.finished_at is None,
+        waits_for=waits if attempt.state is AttemptState.CLAIMED else "",
+        failure_class="" if failure is None else failure.code or failure.kind,
+        reason="" if failure is None else failure.message,
+        progress=progress_view(found),
+    )
+
+
+def progress_view(found: FoundPod) -> PodProgressView | None:
+    if found.progress is None:
+        return None
+    said, at = found.progress
+    return PodProgressView(share=said.share, message=said.message, at=at)
+
+
+_QUERY = ("state", "namespace", "q", "cursor", "limit")
+ROUTES = [Route("GET", PODS_PATH, list_pods, gives=PodPage, query=_QUERY)]
