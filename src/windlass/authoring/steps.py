@@ -30,14 +30,21 @@ class Step:
     def __rshift__(self, target: "TargetT") -> "TargetT":
         return self.on("default") >> target
 
-    def connect(self, action: str, target: "Target") -> None:
-        self._connect(self.key, action, target.key if isinstance(target, Step) else "")
+    def connect(self, action: str, target: object) -> None:
+        """Lead an action to a step or an end; anything else would be a path lost without a word."""
+        match target:
+            case Step():
+                self._connect(self.key, action, target.key)
+            case End():
+                self._connect(self.key, action, "")
+            case _:
+                reason = f"an arrow leads to a step or an end(), not to {target!r:.60}"
+                raise TypeError(f'step "{self.key}": {reason}; write one arrow for each target')
 
     def __repr__(self) -> str:
         return f"Step({self.key!r})"
 
 
-Target = Step | End
 TargetT = TypeVar("TargetT", Step, End)
 
 

@@ -1,7 +1,7 @@
 """Answers as people and programs want them: tables on a terminal, TSV in a pipe, or JSON."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +10,8 @@ import msgspec
 from windlass.cli.printing import print_json, print_line
 from windlass.cli.tables import Column, draw
 from windlass.cli.texts import ago, state_text
+
+_NOTHING: Mapping[str, object] = {}
 
 
 def is_terminal() -> bool:
@@ -55,8 +57,10 @@ def say_more(next_page: str | int | None, limit: int) -> None:
         print_line(f"there are more; raise --limit above {limit} or narrow the list", err=True)
 
 
-def show_fields(item: object, fields: Sequence[str], *, as_json: bool) -> None:
-    """One thing, a line for each field that says something."""
+def show_fields(
+    item: object, fields: Sequence[str], *, as_json: bool, people: Mapping[str, object] = _NOTHING
+) -> None:
+    """One thing, a line for each field that says something; `people` read some otherwise."""
     if as_json:
         show_json(item)
         return
@@ -64,7 +68,8 @@ def show_fields(item: object, fields: Sequence[str], *, as_json: bool) -> None:
     for field in fields:
         value = getattr(item, field)
         if value not in (None, "", {}, [], 0):
-            shown = human(field, value) if is_terminal() else plain(field, value)
+            words = people.get(field, value)
+            shown = human(field, words) if is_terminal() else plain(field, value)
             print_line(f"{field.ljust(width)}  {shown}" if is_terminal() else f"{field}\t{shown}")
 
 

@@ -40,6 +40,7 @@ SHOWN = (
     "node",
     "error",
     "failures",
+    "priority",
     "created_at",
     "started_at",
     "finished_at",
@@ -101,7 +102,7 @@ def list_runs(client: Client, query: str, limit: int, wide: bool, as_json: bool)
 def show(client: Client, run_ref: str, as_json: bool) -> None:
     """Show a run."""
     found = client.perform(get_run(run_id(client, run_ref)))
-    output.show_fields(found, SHOWN, as_json=as_json)
+    output.show_fields(found, SHOWN, as_json=as_json, people={"state": found.outcome})
     if found.with_failures and not as_json:
         print_line("it succeeded with failures: steps failed and it went on", err=True)
 

@@ -100,6 +100,12 @@ class Who:
             raise Denied(f'token "{self.name}" is for worker "{bound}", not for "{worker_id}"')
         return worker_id
 
+    def check_unbound(self, but: str) -> None:
+        """`Denied` for a token that is bound to a worker, saying what it may not do."""
+        if self.workers:
+            bound = f'token "{self.name}" is for worker "{self.workers}"'
+            raise Denied(f"{bound} and {but}; use one that is bound to none")
+
 
 class Auth:
     """Checks tokens; remembers each for a few seconds."""

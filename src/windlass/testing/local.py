@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from windlass.authoring import Flow
 from windlass.drivers.dispatch.local import function
 from windlass.drivers.dispatch.runner import Execute, Runner
 from windlass.drivers.env.noop import NoopBackend
@@ -89,8 +90,11 @@ class LocalEngine:
         await resources.create(self.engine, self.places.hosts, row)
 
     async def start(self, definition: object, params: Mapping[str, Any] | None = None) -> str:
-        """Begin a run; returns its id."""
-        published = await flows.publish(self.engine, "test", definition)
+        """Begin a run of a definition, or of a Flow as it is; returns its id."""
+        name = "test"
+        if isinstance(definition, Flow):
+            name, definition = definition.name, definition.compile()
+        published = await flows.publish(self.engine, name, definition)
         text = msgspec.json.encode(params or {}).decode()
         started = await runs.start_run(self.engine, published.target, text)
         return started.run.id

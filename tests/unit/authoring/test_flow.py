@@ -109,6 +109,18 @@ def test_a_misspelt_transport_is_named() -> None:
         Flow("f").step("a", "s", transport="que")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("target", ["send", ["send"], None])
+def test_an_arrow_that_leads_to_no_step_is_named(target: Any) -> None:
+    """Not taken for the end of the path: the run would succeed without what comes after it."""
+    with Flow("f") as f:
+        ask = f.approval("ask")
+    with pytest.raises(TypeError, match=r'step "ask".*leads to a step or an end\(\)'):
+        ask.on("approved") >> target
+    with pytest.raises(TypeError, match='step "ask"'):
+        ask >> target
+    assert f.compile()["edges"] == []
+
+
 def test_a_list_may_be_written_out() -> None:
     f = Flow("f")
     f.foreach("each", "s", over=[1, 2, 3])

@@ -32,6 +32,18 @@ def test_the_list_tells_of_failures(server: Server, invoke: Invoke) -> None:
     assert "succeeded with failures" in invoke("run", "ls").stdout
 
 
+@pytest.mark.usefixtures("on_terminal")
+def test_a_run_is_shown_to_people_with_its_failures_and_priority(
+    server: Server, invoke: Invoke
+) -> None:
+    server.answers["GET", f"/api/v1/runs/{RUN['id']}"] = {**RUN, "priority": 7}
+    shown = dict(
+        line.split(maxsplit=1) for line in invoke("run", "show", str(RUN["id"])).stdout.splitlines()
+    )
+    assert shown["state"] == "! succeeded with failures"
+    assert shown["priority"] == "7"
+
+
 def test_a_start_in_json_says_what_it_did_and_nothing_it_does_not_know(
     server: Server, invoke: Invoke
 ) -> None:

@@ -87,3 +87,24 @@ async def test_who_speaks_for_one_tenant_says_nothing_of_anothers_pods() -> None
         body = msgspec.convert({"events": [fact(task, "RUNNING", "Running")]}, FactsBody)
         other = said.local.engine.of("other")
         assert await facts.state_all(other, body.events) == ["unknown"]
+
+
+async def test_a_token_bound_to_a_worker_states_no_facts_of_pods() -> None:
+    """It speaks for that worker alone, and a pod's attempt is none of its worker's."""
+    async with api(admin="the admin's token") as said:
+        run_id, task = await launched(said)
+        tokens: dict[str, str] = {}
+        for workers in ("w1", ""):
+            body = {"name": f"of {workers}", "role": "worker", "workers": workers}
+            answer = await said.http.post("/api/v1/tokens", json=body)
+            tokens[workers] = answer.json()["token"]
+        events = [fact(task, "FAILED", "Error", exit_code=1)]
+        before = said.local.database.commits
+        bound, free = ({"Authorization": f"Bearer {tokens[key]}"} for key in ("w1", ""))
+        answer = await said.http.post("/api/v1/facts", json={"events": events}, headers=bound)
+        assert answer.status_code == 403, answer.text
+        assert 'is for worker "w1"' in answer.json()["detail"]
+        assert said.local.database.commits == before
+        answer = await said.http.post("/api/v1/facts", json={"events": events}, headers=free)
+        assert answer.json() == {"outcomes": ["accepted"]}
+        assert (await said.local.ended(run_id)).state == "failed"

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from windlass import Flow
+from windlass.model.errors import BadRequest
 from windlass.model.states import RunState
 from windlass.testing.local import local_engine
 from windlass.worker import Context, TemporaryError, Worker
@@ -37,6 +39,16 @@ async def test_a_flow_runs_to_its_end() -> None:
         ended = await engine.run(chain(calls("double")), {"n": 21})
     assert ended.state is RunState.SUCCEEDED
     assert ended.shared == {"double": 42}
+
+
+async def test_a_flow_written_in_python_runs_as_it_is() -> None:
+    with Flow("doubled", params={"n": int}) as flow:
+        flow.step("a", "double", output="doubled")
+    async with local_engine({"double": double}) as engine:
+        ended = await engine.run(flow, {"n": 21})
+        assert ended.shared == {"doubled": 42}
+        with pytest.raises(BadRequest, match='flow "doubled": there is no parameter "m"'):
+            await engine.start(flow, {"m": 1})
 
 
 async def test_an_hour_passes_in_no_time() -> None:

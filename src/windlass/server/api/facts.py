@@ -6,7 +6,7 @@ from starlette.responses import Response
 from windlass.engine import facts
 from windlass.model.errors import BadRequest
 from windlass.protocol.facts_api import FACTS_MAX, FactsBody, FactsTaken
-from windlass.server.caller import engine_of
+from windlass.server.caller import engine_of, who
 from windlass.server.http import read_json, reply
 from windlass.server.routes import Route
 
@@ -15,6 +15,7 @@ async def state(request: Request) -> Response:
     """State what was seen outside, at most 1,000 facts at once. Each is taken for what it is worth
     now: `accepted`, `duplicate`, `stale` (about an attempt that is over), `ignored` (changes
     nothing) or `unknown` (about nothing of ours). The same fact twice does no harm."""
+    who(request).check_unbound("states no facts of pods")
     body = await read_json(request, FactsBody)
     if len(body.events) > FACTS_MAX:
         raise BadRequest(f"{len(body.events):,} facts at once; send at most {FACTS_MAX:,}")
