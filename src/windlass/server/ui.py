@@ -24,6 +24,7 @@ PLACES = frozenset(
         "workers",
         "packages",
         "environments",
+        "pods",
         "limits",
         "dead-letters",
         "settings",
