@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from tests.hostile_lists import LISTS
 from tests.hostile_memoh import MEMOH, MEMOH_QUERY
 from tests.hostile_values import NAMES, VALUES, definitions, spoilt, written
 from tests.hostile_work import WORK
@@ -48,6 +49,7 @@ _LINK_WORKER: Json = {
 }
 
 BODIES: dict[str, Json] = {
+    **LISTS,
     **WORK,
     "POST /api/v1/flows/validate": {"definition": FLOW, "dialect": "flow"},
     "POST /api/v1/flows/{name}/versions": {
@@ -261,6 +263,7 @@ _HEADERS = ("Idempotency-Key", "Last-Event-ID", "X-Request-ID", "If-None-Match",
 _TAKES_FILES = {"POST /api/v1/published-packages", "POST /api/v1/resources"}
 _TAKES_NOTHING = {
     "POST /api/v1/runs/{id}/rerun",
+    "POST /api/v1/bulk/{id}/stop",
     "POST /api/v1/auth/refresh",
     "POST /api/v1/envs/sessions/{id}/snapshots",
 }

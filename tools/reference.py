@@ -19,6 +19,8 @@ from windlass.cli.main import cli
 from windlass.dialects.plain import Limits as DefinitionLimits
 from windlass.engine.engine import Settings
 from windlass.kernel.bounds import Limits
+from windlass.model.reasons import Reason, ReasonCode, ReasonValues
+from windlass.protocol.reason_words import say
 from windlass.server.app import NATIVE, AppOptions
 from windlass.server.openapi import openapi
 from windlass.testing.bench.main import arguments as bench_arguments
@@ -336,6 +338,85 @@ def bound_rows(type_: type[Any]) -> list[tuple[str, str, str]]:
     return rows
 
 
+# Reasons
+
+REASONS_HEAD = """\
+Why a run, a task or a pod stands where it stands, as `GET /api/v1/runs/{id}/why` and
+`GET /api/v1/pods` say it: a code with values. Whoever shows a reason words it; the English line
+beside it is for people and for older clients. Values that are empty or as usual are left out. A
+later release may have more codes: show its line for those you do not know."""
+REASON_NOW = 1_800_000_000_000
+REASON_SAMPLE = ReasonValues(
+    node="fetch",
+    role="work",
+    state="draining",
+    worker="w-1",
+    workers=3,
+    attempt=2,
+    since=REASON_NOW - 166_000,
+    until=REASON_NOW + 12_000,
+    transport="pull",
+    service="transform",
+    package="web@1.2.0",
+    install_at=REASON_NOW - 4_000,
+    key="bank:42",
+    ahead=2,
+    used="1",
+    most="4",
+    reserved="2",
+    unit="tokens",
+    tenant="acme",
+    failures=3,
+    env="box",
+    kind="container",
+    pod="jobs/fetch-1",
+    place="n-1",
+    cause="ContainerCreating",
+    heard_at=REASON_NOW - 3_000,
+    message="its words",
+)
+
+
+def reasons_page() -> str:
+    codes = [(f"`{code}`", example_of(code)) for code in ReasonCode]
+    values = [
+        (
+            f"`{field.encode_name}`",
+            type_name(field.type),
+            meanings(ReasonValues).get(field.name, ""),
+        )
+        for field in msgspec.structs.fields(ReasonValues)
+    ]
+    parts = [f"{NOTE}\n# Reasons", REASONS_HEAD]
+    parts.append("## Codes\n\n" + table(("code", "said in English, for instance"), codes))
+    parts.append("## Values\n\n" + table(("value", "type", "meaning"), values))
+    return "\n\n".join(parts) + "\n"
+
+
+def example_of(code: ReasonCode) -> str:
+    sample = REASON_SAMPLE
+    if code.startswith("run."):
+        sample = msgspec.structs.replace(sample, state="running", node="")
+    return say(Reason(code, sample), REASON_NOW)
+
+
+def type_name(type_: Any) -> str:
+    names = {str: "text", int: "number", float: "number", bool: "true or false"}
+    return names[type_]
+
+
+def meanings(type_: type[Any]) -> dict[str, str]:
+    """The docstring behind each field of a struct, in its source."""
+    [body] = [n for n in ast.parse(inspect.getsource(type_)).body if isinstance(n, ast.ClassDef)]
+    found: dict[str, str] = {}
+    for node, after in zip(body.body, [*body.body[1:], None], strict=True):
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+            continue
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            found[node.target.id] = " ".join(str(after.value.value).split())
+    return found
+
+
 # Pages
 
 
@@ -351,6 +432,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "cli.md": cli_page,
     "http-api.md": http_page,
+    "reasons.md": reasons_page,
     "settings.md": settings_page,
 }
 

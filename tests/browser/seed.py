@@ -19,11 +19,28 @@ def seed(site: Site, fleet: Fleet) -> dict[str, str]:
     found |= workflow_pages(site, fleet)
     found |= run_pages(site)
     found |= plan_pages(site)
+    found |= outside_pages(site)
     found |= limit_pages(site)
     found |= {"workers": "/workers", "worker": "/workers?id=link-a"}
     found |= {"packages": "/packages", "package": "/packages/text_tools?version=1.0.0"}
     found |= {f"settings-{tab}": f"/settings?tab={tab}" for tab in SETTINGS}
     return found | {"not-found": "/nowhere"}
+
+
+def outside_pages(site: Site) -> dict[str, str]:
+    """A run that did things outside, and wrote down how far it is."""
+    worker = HandWorker(site.http, "payer")
+    one = {"alias": "pay", "goal": "pay the invoice", "worker_profile": "payer"}
+    body = {"dialect": "plan", "goal": "pay what is owed", "plan": {"tasks": [one]}}
+    run = str(site.http.post("/api/v1/runs", json=body).json()["id"])
+    attempt = worker.take()
+    looked = worker.begin_action(attempt, "look_up", "external_read", input={"invoice": 4711})
+    worker.end_action(attempt, looked, {"owed": 12, "currency": "EUR"})
+    worker.put_on_board(attempt, "progress.invoices", {"read": 1, "of": 3})
+    worker.put_on_board(attempt, "progress.invoices", {"read": 3, "of": 3})
+    worker.begin_action(attempt, "transfer", "external_write", input={"iban": "DE00"})
+    worker.finish(attempt, {"paid": "perhaps"})
+    return {"actions": f"/runs/{run}?view=actions", "blackboard": f"/runs/{run}?view=board"}
 
 
 def workflow_pages(site: Site, fleet: Fleet) -> dict[str, str]:

@@ -8,8 +8,8 @@ import httpx
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from windlass.testing.loopback import free_port
 from windlass.testing.processes import Process, wait_until
-from windlass.testing.servers import free_port
 
 pytestmark = pytest.mark.browser
 

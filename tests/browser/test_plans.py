@@ -1,5 +1,6 @@
 """The page of a run that is planned: its graph is drawn as it grows."""
 
+import re
 from typing import Any
 
 import pytest
@@ -97,3 +98,20 @@ def test_a_plan_is_judged_made_anew_and_answered_from_a_phone(site: Site, page: 
     worker.finish(told, {"status": "completed", "structured_output": {"song": "of the sea"}})
     page.goto(f"{site.url}/runs/{run_id}")
     expect(page.locator("[data-run-state=succeeded]")).to_be_visible()
+
+
+def test_a_plan_s_timeline_has_lanes_for_who_was_at_it(site: Site, page: Page) -> None:
+    worker = HandWorker(site.http, "lanes-by-hand")
+    one = {"alias": "a", "goal": "a", "worker_profile": "lanes-by-hand"}
+    body = {"dialect": "plan", "goal": "lanes", "plan": {"tasks": [one]}}
+    run_id = str(site.http.post("/api/v1/runs", json=body).json()["id"])
+    worker.finish(worker.take(), {"status": "completed", "summary": "done"})
+    site.wait(run_id, "succeeded")
+    outline = site.http.get(f"/api/v1/runs/{run_id}/outline").json()
+    assert [attempt[5] for attempt in outline["attempts"]] == ["work"]
+    page.goto(f"{site.url}/runs/{run_id}?view=flow")
+    lanes = page.get_by_role("group", name="Lanes")
+    expect(lanes.get_by_role("button", name="Role")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("img", name="Timeline of")).to_be_visible()
+    lanes.get_by_role("button", name="Task").click()
+    expect(page).to_have_url(re.compile("lanes=node"))

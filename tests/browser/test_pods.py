@@ -12,8 +12,8 @@ from tests.browser.seed import seed_pods
 from tests.browser.test_pages import barriers
 from tests.integration.pods import Cluster
 from windlass.testing.kube import KubeServer
+from windlass.testing.loopback import free_port
 from windlass.testing.processes import ServerProcess, started, wait_until
-from windlass.testing.servers import free_port
 
 pytestmark = pytest.mark.browser
 

@@ -4,7 +4,7 @@ import csv
 import re
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser import flows
 from tests.browser.conftest import Site
@@ -115,30 +115,3 @@ def test_runs_are_exported_as_csv(site: Site, page: Page) -> None:
     rows = list(csv.DictReader(kept.value.path().read_text().splitlines()))
     assert {row["id"] for row in rows} == ids
     assert {row["flow"] for row in rows} == {"exported"}
-
-
-def test_a_bulk_action_shows_how_far_it_is_and_who_refused(site: Site, page: Page) -> None:
-    site.push("hold-some", flows.wait_for("never"))
-    ids = [site.start("hold-some") for _ in range(6)]
-    for run_id in ids:
-        site.wait(run_id, "waiting")
-    stubborn = ids[2]
-
-    def refuse(route: Route) -> None:
-        route.fulfill(
-            status=409,
-            content_type="application/json",
-            body='{"title": "Conflict", "status": 409, "detail": "this run does not want to"}',
-        )
-
-    page.route(f"**/runs/{stubborn}/cancel", refuse)
-    page.goto(f"{site.url}/runs?q=flow%3Ahold-some+status%3Awaiting")
-    page.get_by_role("button", name="Cancel all 6").click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel 6").click()
-    dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("6 / 6")
-    expect(dialog).to_contain_text("1 refused")
-    expect(dialog).to_contain_text("this run does not want to")
-    expect(page.get_by_text("5 done, 1 refused")).to_be_visible()
-    for run_id in ids:
-        site.wait(run_id, "waiting" if run_id == stubborn else "cancelled")

@@ -11,7 +11,8 @@ from windlass.drivers.board.redis import RedisBoard
 from windlass.model.errors import Unavailable
 from windlass.ports.board import Board, BoardCopy
 from windlass.ports.bus import Unpublishable
-from windlass.testing.servers import NatsServer, RedisServer, free_port
+from windlass.testing.loopback import free_port
+from windlass.testing.servers import NatsServer, RedisServer
 
 pytestmark = pytest.mark.anyio
 

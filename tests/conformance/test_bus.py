@@ -10,7 +10,8 @@ from windlass.drivers.bus.nats import NatsBus
 from windlass.drivers.bus.redis import RedisBus
 from windlass.model.errors import Unavailable
 from windlass.ports.bus import Bus, Message, Unpublishable
-from windlass.testing.servers import NatsServer, RedisServer, free_port
+from windlass.testing.loopback import free_port
+from windlass.testing.servers import NatsServer, RedisServer
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,8 @@ from windlass.drivers.env.container_store import ContainerStore
 from windlass.drivers.env.docker import DockerApi
 from windlass.drivers.env.layers import Layers
 from windlass.ports.env import PlaceError, PlaceGone, RuntimeAway, Snapshot
+from windlass.testing.loopback import free_port
 from windlass.testing.podman import IMAGE, PodmanServer
-from windlass.testing.servers import free_port
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ from tests.conformance import runtimes
 from windlass.drivers.env.docker import DockerApi
 from windlass.drivers.env.images import ContainerImages
 from windlass.ports.env import PlaceError
+from windlass.testing.loopback import free_port
 from windlass.testing.podman import IMAGE, PodmanServer
-from windlass.testing.servers import free_port
 
 pytestmark = pytest.mark.anyio
 TAG = "localhost/windlass-test/made:1"

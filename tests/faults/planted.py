@@ -243,10 +243,10 @@ def branch_counted_twice(patch: Patch) -> None:
 
 @fault("a signal is kept, and the task that waits for it is not told")
 def signal_not_seen(patch: Patch) -> None:
-    def waiting_tasks(self: workspace.RunView, run_id: str, key: str) -> Sequence[Task]:
+    def waiting_tasks(self: workspace.LoadedRun, run_id: str, key: str) -> Sequence[Task]:
         return []
 
-    patch.setattr(workspace.RunView, "waiting_tasks", waiting_tasks)
+    patch.setattr(workspace.LoadedRun, "waiting_tasks", waiting_tasks)
 
 
 @fault("the next node is not visited when the way there has a name of its own")
@@ -393,7 +393,7 @@ def stale_graph(patch: Patch) -> None:
         return right(self, run) if known is None else known[1]
 
     patch.setattr(graphs.Graphs, "of_run", of_run)
-    patch.setattr(workspace.RunView, "graph_at", lambda self, revision: None)
+    patch.setattr(workspace.LoadedRun, "graph_at", lambda self, revision: None)
 
 
 @fault("a patch that comes again, as its answer was lost, is taken again")

@@ -12,8 +12,8 @@ import httpx
 from windlass.client.pod import PodAttempt
 from windlass.testing.kube import KubeServer, kinds
 from windlass.testing.kube.kinds import Kind
+from windlass.testing.loopback import free_port
 from windlass.testing.processes import ServerProcess, wait_until
-from windlass.testing.servers import free_port
 
 TOKEN = "test-admin-token"
 Json = dict[str, Any]

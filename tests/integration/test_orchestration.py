@@ -226,6 +226,18 @@ def test_hints_cancels_and_retries(served: Served) -> None:
     assert seen["summary"]["attempts_total"] == 3
     assert [result["summary"] for result in seen["results"]].count("made") == 1
     assert "token" not in json.dumps(seen["attempts"])
+    given = {line["attempt_id"]: line for line in seen["input_manifests"]}
+    assert given.keys() == {row["input_manifest_id"] for row in seen["attempts"]}
+    line = given[taken["attemptId"]]
+    assert line["captured_task_inputs"] == {"n": 2}
+    assert line["captured_artifact_versions"] == [{"task_id": tasks["a"]["id"], **artifact}]
+    assert line["captured_blackboard_revisions"] == taken["input"]["blackboard"]
+    assert line["captured_env_preconditions"] is None
+    assert len(line["projection_hash"]) == 64
+    rows = served.http.get(f"/api/v1/runs/{run_id}/attempts").json()["items"]
+    native = next(row for row in rows if row["id"] == taken["attemptId"])
+    assert native["manifest"]["hash"] == line["projection_hash"]
+    assert native["manifest"]["inputs"] == {"n": 2}
     assert seen["dependencies"][0]["predecessor_task_id"] == tasks["a"]["id"]
 
 

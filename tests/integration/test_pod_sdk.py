@@ -147,6 +147,7 @@ def test_its_token_is_in_a_secret_that_goes_with_the_pod(cluster: Cluster) -> No
     name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
     attempt = cluster.program(pod)
     assert attempt._token not in json.dumps(pod)
+    # Nobody need have looked at the pod yet: it may be gone before anybody does.
     owner = wait_until(lambda: secrets(cluster)[name]["metadata"].get("ownerReferences"))
     assert [found["uid"] for found in owner] == [uid]
     attempt.succeed({})

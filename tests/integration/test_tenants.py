@@ -135,6 +135,10 @@ def settle(http: httpx.Client, tenant: str) -> dict[str, str]:
     token = {"name": f"{tenant}-token", "role": "viewer"}
     known["token"] = made(http.post("/api/v1/tokens", json=token))["id"]
     made(http.post("/flows", json={"Name": f"{tenant}-pocket", "Description": tenant}))
+    view = {"name": f"{tenant}-view", "query": f"tag:team={tenant}", "shared": True}
+    known["view"] = made(http.post("/api/v1/views", json=view))["id"]
+    job = {"act": "retry", "ids": [f"{tenant}-none"]}
+    known["bulk"] = made(http.post("/api/v1/bulk", json=job))["id"]
     known["flow_id"] = made(http.get(f"/api/v1/flows/{known['flow']}"))["id"]
     version = made(http.get(f"/api/v1/flows/{known['flow']}/versions/1"))
     known["version_id"] = version["versionId"]
@@ -171,6 +175,8 @@ WHAT = {
     "workflows": "workflow",
     "users": "user",
     "tokens": "token",
+    "views": "view",
+    "bulk": "bulk",
     "resources": "resource",
 }
 NAMES = {"flows": "flow", "published-packages": "package", "packages": "package"}

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from windlass.testing.loopback import free_port
 from windlass.testing.processes import wait_until
-from windlass.testing.servers import free_port
 
 ROOT = Path(__file__).parents[2]
 TIMER = '{"start": "a", "nodes": {"a": {"kind": "timer", "params": {"delay_ms": 1}}}}'
@@ -52,6 +52,13 @@ def test_the_web_ui_is_inside(built: dict[str, Path]) -> None:
     assert inside in zipfile.ZipFile(built[".whl"]).namelist()
     with tarfile.open(built[".gz"]) as archive:
         assert any(name.endswith(f"src/{inside}") for name in archive.getnames())
+
+
+def test_what_tests_a_checkout_is_not_inside(built: dict[str, Path]) -> None:
+    names = zipfile.ZipFile(built[".whl"]).namelist()
+    testing = {name.split("/")[2] for name in names if name.startswith("windlass/testing/")}
+    ours = {"__init__.py", "local.py", "loopback.py", "memory", "models", "threaded.py"}
+    assert testing == ours
 
 
 @pytest.fixture(scope="module")
@@ -105,5 +112,17 @@ def test_the_wheel_alone_serves_and_runs_a_flow(
     windlass("flow", "push", "nap.json")
     assert windlass("run", "start", "nap", "--wait", "20s").endswith("\tsucceeded\n")
     assert httpx.get(served, headers={"Accept": "text/html"}).status_code == 200
-    check = "import asyncpg, windlass; print(windlass.Flow, windlass.Worker, windlass.Client)"
+    check = """
+import asyncpg, windlass
+from windlass.testing.local import local_engine
+print(windlass.Flow, windlass.Worker, windlass.Client, local_engine)
+"""
     subprocess.run([str(installed / "python"), "-c", check], check=True, capture_output=True)
+    bench = subprocess.run(
+        [str(installed / "windlass"), "bench", "--quick"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert bench.returncode == 1
+    assert "run it in a checkout" in bench.stderr

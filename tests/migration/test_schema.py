@@ -14,6 +14,7 @@ from windlass.drivers.sql.queries import load_migrations, load_queries
 from windlass.model import (
     access,
     blackboard,
+    bulk,
     dead_letters,
     effects,
     envs,
@@ -21,6 +22,7 @@ from windlass.model import (
     limits,
     packages,
     patches,
+    saved_views,
     tenants,
 )
 from windlass.model.rows import Row
@@ -44,10 +46,13 @@ NAMES = [
     "0016_pods",
     "0017_quotas",
     "0018_pod_list",
+    "0019_manifests",
+    "0020_views_and_bulk",
 ]
 WHERE_ROWS_ARE = (
     access,
     blackboard,
+    bulk,
     dead_letters,
     effects,
     envs,
@@ -55,6 +60,7 @@ WHERE_ROWS_ARE = (
     limits,
     packages,
     patches,
+    saved_views,
     tenants,
 )
 TABLES = [table for table in Row.__subclasses__() if hasattr(table, "TABLE")]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from windlass.kube.facts import event_id
 from windlass.kube.interpret import Deadlines, gone, look_again_at, observe
 from windlass.kube.pods import Pod
-from windlass.kube.table import TABLE, Place
+from windlass.kube.table import TABLE, ReasonField
 from windlass.protocol.pod_facts import PodStatus
 from windlass.testing.kube.kinds import moment
 
@@ -19,7 +19,7 @@ PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown", "")
 CONDITIONS = ("PodScheduled", "Ready", "ContainersReady", "DisruptionTarget")
 
 
-def words(*places: Place) -> st.SearchStrategy[str]:
+def words(*places: ReasonField) -> st.SearchStrategy[str]:
     said = [row.says for row in TABLE if row.place in places]
     return st.sampled_from([*said, "", "ContainerCreating", "Whatever"])
 
@@ -27,12 +27,14 @@ def words(*places: Place) -> st.SearchStrategy[str]:
 moments = st.integers(0, 3600).map(lambda s: moment(NOW - s))
 states = st.one_of(
     st.just(dict[str, Any]()),
-    st.fixed_dictionaries({"waiting": st.fixed_dictionaries({"reason": words(Place.WAITING)})}),
+    st.fixed_dictionaries(
+        {"waiting": st.fixed_dictionaries({"reason": words(ReasonField.WAITING)})}
+    ),
     st.fixed_dictionaries({"running": st.fixed_dictionaries({}, optional={"startedAt": moments})}),
     st.fixed_dictionaries(
         {
             "terminated": st.fixed_dictionaries(
-                {"exitCode": st.integers(0, 255), "reason": words(Place.ENDED)},
+                {"exitCode": st.integers(0, 255), "reason": words(ReasonField.ENDED)},
                 optional={"finishedAt": moments, "message": st.text(max_size=5)},
             )
         }
@@ -52,7 +54,7 @@ conditions = st.lists(
                 ["PodScheduled", "Ready", "ContainersReady", "DisruptionTarget"]
             ),
             "status": st.sampled_from(["True", "False"]),
-            "reason": words(Place.DISRUPTION, Place.DEADLINE),
+            "reason": words(ReasonField.DISRUPTION, ReasonField.DEADLINE),
         },
         optional={"lastTransitionTime": moments},
     ),
@@ -73,7 +75,7 @@ pods = st.fixed_dictionaries(
                 "phase": st.sampled_from(
                     ["Pending", "Running", "Succeeded", "Failed", "Unknown", ""]
                 ),
-                "reason": words(Place.POD),
+                "reason": words(ReasonField.POD),
                 "containerStatuses": containers,
                 "initContainerStatuses": containers,
                 "conditions": conditions,

@@ -8,7 +8,6 @@ export interface Prefs {
   zone: Zone
   language: 'en' | 'zh'
   keys: boolean
-  views: { name: string; q: string }[]
   /** How wide the task beside a run's view is, in px. */
   inspector: number
 }
@@ -19,7 +18,6 @@ const START: Prefs = {
   zone: 'local',
   language: navigator.language.startsWith('zh') ? 'zh' : 'en',
   keys: true,
-  views: [],
   inspector: 460,
 }
 

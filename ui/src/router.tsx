@@ -27,7 +27,12 @@ const overview = createRoute({
 const runs = createRoute({
   getParentRoute: () => root,
   path: '/runs',
-  validateSearch: (search: Search): { q?: string } => ({ q: text(search.q) }),
+  validateSearch: (search: Search): { q?: string; columns?: string; sort?: string; job?: string } => ({
+    q: text(search.q),
+    columns: text(search.columns),
+    sort: text(search.sort),
+    job: text(search.job),
+  }),
   component: RunsPage,
 })
 const run = createRoute({

@@ -41,6 +41,9 @@ class Options(TypedDict, total=False):
     """Limits by key, as in `[{"key": "bank:$params.customer", "max": 5}]`."""
     budget: Mapping[str, Any]
     """What each task may use up, as in `{"tokens": 5000, "estimate": {"tokens": 500}}`."""
+    verification: Mapping[str, Any]
+    """Who must accept a result, as in `{"mode": "builtin_basic", "on_reject": "retry"}`; of a plan,
+    the results of all its tasks that say nothing else."""
     env: str | Mapping[str, Any]
     """The resource whose place it is done in, or `{"resource": "py", "keep_failed_s": 600}`."""
 

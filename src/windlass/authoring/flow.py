@@ -148,6 +148,33 @@ class Flow:
             fields["failure_strategy"] = on_error
         return self._add(key, "subflow", fields, options)
 
+    def plan(
+        self,
+        key: str,
+        goal: str,
+        *,
+        plan: str | Mapping[str, Any] | None = None,
+        planner: str = "",
+        worker: str = "",
+        on_failure: Literal["fail_run", "continue", "replan", "ask"] | None = None,
+        output_schema: Mapping[str, Any] | None = None,
+        plan_limits: Mapping[str, int] | None = None,
+        **options: Unpack[Options],
+    ) -> Step:
+        """Reach a goal by a plan: its tasks are planned while the run goes on, or `plan` gives
+        them. The goal is a text with references in it, as in `"Write about $params.topic"`; the
+        result is what the plan comes to."""
+        told = {
+            "plan": dict(plan) if isinstance(plan, Mapping) else plan,
+            "planner_profile": planner,
+            "worker_profile": worker,
+            "on_failure": on_failure,
+            "output_schema": output_schema,
+            "plan_limits": plan_limits,
+        }
+        fields = {name: value for name, value in told.items() if value}
+        return self._add(key, "plan", {"goal": goal, **fields}, options)
+
     def timer(self, key: str, delay_ms: int | str, **options: Unpack[Options]) -> Step:
         """Wait for some time, given in milliseconds or as a reference to them."""
         return self._add(key, "timer", {}, options, delay_ms=delay_ms)

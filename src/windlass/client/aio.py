@@ -11,7 +11,7 @@ from windlass.client import calls, envs, forks, ledger, plan_calls, pod_calls, s
 from windlass.client import dead_letters as letters
 from windlass.client.methods import AsyncMethod, AsyncRunMethod, Becomes
 from windlass.client.outputs import Hear, OutputReader
-from windlass.client.requests import Call, Pause, Script, Work
+from windlass.client.requests import ApiCall, Pause, Script, Work
 from windlass.client.settings import resolve
 from windlass.client.shapes import EventInfo, RunInfo
 from windlass.client.sse import Follow
@@ -131,7 +131,7 @@ class AsyncClient:
 
     async def perform(self, work: Work[T]) -> T:
         """Do what a function of `calls` or `scripts` describes."""
-        if isinstance(work, Call):
+        if isinstance(work, ApiCall):
             return await self._send(work)
         return await self._follow_script(work)
 
@@ -152,7 +152,7 @@ class AsyncClient:
                     raise
             await anyio.sleep(follow.pause_s())
 
-    async def listen(self, call: Call[T], hear: Hear) -> T:
+    async def listen(self, call: ApiCall[T], hear: Hear) -> T:
         """Run a command in a place (`exec_env_session` of `windlass.client.envs`), and hear what it
         says while it runs. Whoever stops listening ends it."""
         reader = OutputReader(hear)
@@ -185,7 +185,7 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
-    async def _send(self, call: Call[T]) -> T:
+    async def _send(self, call: ApiCall[T]) -> T:
         try:
             answer = await self._http.send(wire.request_for(self._http, call))
         except httpx.HTTPError as error:
@@ -206,7 +206,7 @@ class AsyncClient:
             value: T = done.value
             return value
 
-    async def _step(self, step: Call[object] | Pause) -> object:
+    async def _step(self, step: ApiCall[object] | Pause) -> object:
         if isinstance(step, Pause):
             await anyio.sleep(step.seconds)
             return None

@@ -24,7 +24,7 @@ class Board(Protocol):
     def read(self, read: BoardRead) -> list[BoardView]: ...
 
 
-class Entry:
+class BoardValue:
     """What stands under a key."""
 
     def __init__(self, view: BoardView) -> None:
@@ -51,7 +51,7 @@ class Blackboard:
     def delete(self, key: str, expected: int | None = None) -> int:
         return self._write(key, delete=True, expected=expected)
 
-    def get(self, key: str, revision: int = 0) -> Entry | None:
+    def get(self, key: str, revision: int = 0) -> BoardValue | None:
         """What stands under a key, or stood at a revision; None where nothing does."""
         whole = self._whole(key)
         try:
@@ -62,13 +62,13 @@ class Blackboard:
             )
         except NotFound:
             return None
-        return Entry(found[0])
+        return BoardValue(found[0])
 
-    def list(self, prefix: str = "") -> list[Entry]:
+    def list(self, prefix: str = "") -> list[BoardValue]:
         """What stands under all keys that begin so, of the whole run if nothing is said."""
         start = self._whole(prefix) if prefix else ""
         asked = BoardRead(attempt_id=self._attempt_id, token=self._token, prefix=start)
-        return [Entry(view) for view in self._board.read(asked)]
+        return [BoardValue(view) for view in self._board.read(asked)]
 
     def _write(self, key: str, **more: Any) -> int:
         write = BoardWrite(

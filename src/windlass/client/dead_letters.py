@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from windlass.client.requests import Call, encode
+from windlass.client.requests import ApiCall, encode
 from windlass.client.shapes import DeadLetter, DeadLetterInfo, DeadLettersDone, Page
 
 _AT = "/api/v1/dead-letters"
@@ -25,17 +25,17 @@ class LetterFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 def dead_letters(
     filter_: LetterFilter | None = None, *, limit: int = 50, cursor: str | int = ""
-) -> Call[Page[DeadLetterInfo]]:
+) -> ApiCall[Page[DeadLetterInfo]]:
     """What was given up for good, of the newest runs first."""
     given = filter_ or LetterFilter()
     named = {"kind": given.kind, "run": given.run, "flow": given.flow, "name": given.name}
     named |= {"class": given.failure_class, "cursor": str(cursor)}
     query: dict[str, str | int] = {key: value for key, value in named.items() if value}
-    return Call("GET", _AT, Page[DeadLetterInfo], {"limit": limit, **query})
+    return ApiCall("GET", _AT, Page[DeadLetterInfo], {"limit": limit, **query})
 
 
-def dead_letter(letter_id: str) -> Call[DeadLetter]:
-    return Call("GET", f"{_AT}/{quote(letter_id, safe='')}", DeadLetter)
+def dead_letter(letter_id: str) -> ApiCall[DeadLetter]:
+    return ApiCall("GET", f"{_AT}/{quote(letter_id, safe='')}", DeadLetter)
 
 
 def replay_dead_letters(
@@ -46,10 +46,10 @@ def replay_dead_letters(
     cursor: str = "",
     before: int | None = None,
     dry_run: bool = False,
-) -> Call[DeadLettersDone]:
+) -> ApiCall[DeadLettersDone]:
     """Take up again what is dead: those named, or the next 500 that meet a filter."""
     body = {**_body(ids, filter_, cursor, before), "from": from_, "dryRun": dry_run}
-    return Call("POST", f"{_AT}/replay", DeadLettersDone, body=encode(body))
+    return ApiCall("POST", f"{_AT}/replay", DeadLettersDone, body=encode(body))
 
 
 def drop_dead_letters(
@@ -59,10 +59,10 @@ def drop_dead_letters(
     cursor: str = "",
     before: int | None = None,
     dry_run: bool = False,
-) -> Call[DeadLettersDone]:
+) -> ApiCall[DeadLettersDone]:
     """Let dead letters go: those named, or the next 500 that meet a filter."""
     body = {**_body(ids, filter_, cursor, before), "dryRun": dry_run}
-    return Call("POST", f"{_AT}/drop", DeadLettersDone, body=encode(body))
+    return ApiCall("POST", f"{_AT}/drop", DeadLettersDone, body=encode(body))
 
 
 def _body(

@@ -13,7 +13,7 @@ from windlass.client.env_shapes import (
     EnvSnapshotInfo,
 )
 from windlass.client.paths import API, listing, path_part, post
-from windlass.client.requests import Call, Ignored, encode
+from windlass.client.requests import ApiCall, Ignored, encode
 from windlass.client.shapes import Page
 
 _RESOURCES = f"{API}/envs/resources"
@@ -22,14 +22,14 @@ _SESSIONS = f"{API}/envs/sessions"
 
 def env_resources(
     *, kind: str = "", status: str = "", limit: int = 50, cursor: str | int = ""
-) -> Call[Page[EnvResourceInfo]]:
+) -> ApiCall[Page[EnvResourceInfo]]:
     """Resources by name."""
     query = listing(limit, cursor, kind=kind, status=status)
-    return Call("GET", _RESOURCES, Page[EnvResourceInfo], query)
+    return ApiCall("GET", _RESOURCES, Page[EnvResourceInfo], query)
 
 
-def env_resource(name: str) -> Call[EnvResourceInfo]:
-    return Call("GET", f"{_RESOURCES}/{path_part(name)}", EnvResourceInfo)
+def env_resource(name: str) -> ApiCall[EnvResourceInfo]:
+    return ApiCall("GET", f"{_RESOURCES}/{path_part(name)}", EnvResourceInfo)
 
 
 def create_env_resource(
@@ -39,7 +39,7 @@ def create_env_resource(
     capacity: int = 1,
     config: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
-) -> Call[EnvResourceInfo]:
+) -> ApiCall[EnvResourceInfo]:
     """Make a resource: what its places are, and how many there may be at once."""
     body = {"name": name, "kind": kind, "capacity": capacity}
     more = {"config": dict(config or {}), "metadata": dict(metadata or {})}
@@ -52,20 +52,20 @@ def change_env_resource(
     capacity: int | None = None,
     config: Mapping[str, Any] | None = None,
     status: str | None = None,
-) -> Call[EnvResourceInfo]:
+) -> ApiCall[EnvResourceInfo]:
     """Change what is named, and nothing else."""
     given = {"capacity": capacity, "config": config, "status": status}
     body = encode({key: value for key, value in given.items() if value is not None})
-    return Call("PATCH", f"{_RESOURCES}/{path_part(name)}", EnvResourceInfo, body=body)
+    return ApiCall("PATCH", f"{_RESOURCES}/{path_part(name)}", EnvResourceInfo, body=body)
 
 
-def delete_env_resource(name: str) -> Call[Ignored]:
-    return Call("DELETE", f"{_RESOURCES}/{path_part(name)}", Ignored)
+def delete_env_resource(name: str) -> ApiCall[Ignored]:
+    return ApiCall("DELETE", f"{_RESOURCES}/{path_part(name)}", Ignored)
 
 
-def env_kinds() -> Call[Page[EnvKindInfo]]:
+def env_kinds() -> ApiCall[Page[EnvKindInfo]]:
     """Which kinds of runtimes are at hand, and how to get the others."""
-    return Call("GET", f"{API}/envs/kinds", Page[EnvKindInfo])
+    return ApiCall("GET", f"{API}/envs/kinds", Page[EnvKindInfo])
 
 
 def env_sessions(
@@ -75,24 +75,24 @@ def env_sessions(
     state: str = "",
     limit: int = 50,
     cursor: str | int = "",
-) -> Call[Page[EnvSessionInfo]]:
+) -> ApiCall[Page[EnvSessionInfo]]:
     """Sessions, the newest first; `state="all"` for those that are over as well."""
     query = listing(limit, cursor, resource=resource, run=run, state=state)
-    return Call("GET", _SESSIONS, Page[EnvSessionInfo], query)
+    return ApiCall("GET", _SESSIONS, Page[EnvSessionInfo], query)
 
 
-def env_session(session_id: str) -> Call[EnvSessionInfo]:
-    return Call("GET", f"{_SESSIONS}/{path_part(session_id)}", EnvSessionInfo)
+def env_session(session_id: str) -> ApiCall[EnvSessionInfo]:
+    return ApiCall("GET", f"{_SESSIONS}/{path_part(session_id)}", EnvSessionInfo)
 
 
-def release_env_session(session_id: str, reason: str = "") -> Call[Ignored]:
+def release_env_session(session_id: str, reason: str = "") -> ApiCall[Ignored]:
     """Have a session given back that no attempt works in."""
     return post(f"{_SESSIONS}/{path_part(session_id)}/release", Ignored, {"reason": reason})
 
 
-def snapshot_env_session(session_id: str) -> Call[EnvSnapshotInfo]:
+def snapshot_env_session(session_id: str) -> ApiCall[EnvSnapshotInfo]:
     """Keep a place as it is."""
-    return Call("POST", f"{_SESSIONS}/{path_part(session_id)}/snapshots", EnvSnapshotInfo)
+    return ApiCall("POST", f"{_SESSIONS}/{path_part(session_id)}/snapshots", EnvSnapshotInfo)
 
 
 def exec_env_session(
@@ -102,7 +102,7 @@ def exec_env_session(
     stdin: bytes = b"",
     workdir: str = "",
     timeout_s: float = 60.0,
-) -> Call[EnvExecuted]:
+) -> ApiCall[EnvExecuted]:
     """Run a command in a place, to look what is there."""
     body = {
         "command": list(command),
@@ -111,7 +111,7 @@ def exec_env_session(
         "timeoutS": timeout_s,
     }
     path = f"{_SESSIONS}/{path_part(session_id)}/exec"
-    return Call("POST", path, EnvExecuted, body=encode(body), wait_s=timeout_s)
+    return ApiCall("POST", path, EnvExecuted, body=encode(body), wait_s=timeout_s)
 
 
 _IMAGES = f"{API}/envs/images"
@@ -119,22 +119,22 @@ _IMAGES = f"{API}/envs/images"
 
 def env_images(
     *, status: str = "", limit: int = 50, cursor: str | int = ""
-) -> Call[Page[EnvImageInfo]]:
+) -> ApiCall[Page[EnvImageInfo]]:
     """Images by name, without logs."""
-    return Call("GET", _IMAGES, Page[EnvImageInfo], listing(limit, cursor, status=status))
+    return ApiCall("GET", _IMAGES, Page[EnvImageInfo], listing(limit, cursor, status=status))
 
 
-def env_image(name: str) -> Call[EnvImageInfo]:
+def env_image(name: str) -> ApiCall[EnvImageInfo]:
     """An image with its log, as far as it has come."""
-    return Call("GET", f"{_IMAGES}/{path_part(name)}", EnvImageInfo)
+    return ApiCall("GET", f"{_IMAGES}/{path_part(name)}", EnvImageInfo)
 
 
-def build_env_image(name: str, dockerfile: str) -> Call[EnvImageInfo]:
+def build_env_image(name: str, dockerfile: str) -> ApiCall[EnvImageInfo]:
     """Have an image built, as a job."""
     body = {"name": name, "sourceType": "dockerfile", "dockerfile": dockerfile}
     return post(_IMAGES, EnvImageInfo, body)
 
 
-def pull_env_image(name: str, image_ref: str) -> Call[EnvImageInfo]:
+def pull_env_image(name: str, image_ref: str) -> ApiCall[EnvImageInfo]:
     """Have an image pulled, as a job."""
     return post(_IMAGES, EnvImageInfo, {"name": name, "imageRef": image_ref})

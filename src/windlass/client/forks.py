@@ -1,7 +1,7 @@
 """Forks: what to ask and what the answer is, as in `calls`."""
 
 from windlass.client.paths import run_path
-from windlass.client.requests import Call, encode
+from windlass.client.requests import ApiCall, encode
 from windlass.client.shapes import RunInfo
 
 
@@ -18,10 +18,10 @@ def fork(
     input: object = SAME,  # noqa: A002  the wire's name
     *,
     key: str = "",
-) -> Call[RunInfo]:
+) -> ApiCall[RunInfo]:
     """Start another run that keeps what this one did before a task, and does the rest again."""
     body: dict[str, object] = {"task": task}
     if input is not SAME:
         body["input"] = input
     headers = {"Idempotency-Key": key} if key else {}
-    return Call("POST", f"{run_path(run_id)}/fork", RunInfo, body=encode(body), headers=headers)
+    return ApiCall("POST", f"{run_path(run_id)}/fork", RunInfo, body=encode(body), headers=headers)

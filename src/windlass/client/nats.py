@@ -34,6 +34,10 @@ class NatsConnection:
                     self._connection = await nats.connect(  # pyright: ignore[reportUnknownMemberType]
                         self._urls,
                         allow_reconnect=False,
+                        # Without these it goes round all addresses for two minutes before it says
+                        # that nobody answers.
+                        max_reconnect_attempts=1,
+                        reconnect_time_wait=0.2,
                         connect_timeout=ANSWER_S,
                         error_cb=_say,
                     )

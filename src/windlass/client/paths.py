@@ -3,13 +3,13 @@
 from typing import Any
 from urllib.parse import quote
 
-from windlass.client.requests import Call, encode
+from windlass.client.requests import ApiCall, encode
 
 API = "/api/v1"
 
 
-def post(path: str, answer: type[Any], body: object) -> Call[Any]:
-    return Call("POST", path, answer, body=encode(body))
+def post(path: str, answer: type[Any], body: object) -> ApiCall[Any]:
+    return ApiCall("POST", path, answer, body=encode(body))
 
 
 def listing(limit: int, cursor: str | int, **filters: str) -> dict[str, str | int]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from windlass.client.paths import API, listing, path_part, post, run_path, task_path
-from windlass.client.requests import Call, Ignored, encode
+from windlass.client.requests import ApiCall, Ignored, encode
 from windlass.client.shapes import BoardEntry, CheckpointInfo, Page, RunInfo
 
 
@@ -20,7 +20,7 @@ def start_plan(
     priority: int = 0,
     budget: Mapping[str, object] | None = None,
     project: str = "",
-) -> Call[RunInfo]:
+) -> ApiCall[RunInfo]:
     """Start a run for a goal: with a plan to begin with, or by asking its planner for one."""
     given = {
         "plan": plan,
@@ -36,28 +36,28 @@ def start_plan(
     body: dict[str, object] = {"dialect": "plan", "goal": goal}
     body |= {name: value for name, value in given.items() if value is not None}
     headers = {"Idempotency-Key": key} if key else {}
-    return Call("POST", f"{API}/runs", RunInfo, body=encode(body), headers=headers)
+    return ApiCall("POST", f"{API}/runs", RunInfo, body=encode(body), headers=headers)
 
 
 def blackboard(
     run_id: str, prefix: str = "", *, limit: int = 50, cursor: str | int = ""
-) -> Call[Page[BoardEntry]]:
+) -> ApiCall[Page[BoardEntry]]:
     """What stands on a run's blackboard, by key."""
     query = listing(limit, cursor, prefix=prefix)
-    return Call("GET", f"{run_path(run_id)}/blackboard", Page[BoardEntry], query)
+    return ApiCall("GET", f"{run_path(run_id)}/blackboard", Page[BoardEntry], query)
 
 
-def board_entry(run_id: str, key: str, revision: int = 0) -> Call[BoardEntry]:
+def board_entry(run_id: str, key: str, revision: int = 0) -> ApiCall[BoardEntry]:
     """One key as it stands, or as it stood at a revision."""
     query: dict[str, str | int] = {"revision": revision} if revision else {}
     path = f"{run_path(run_id)}/blackboard/{path_part(key)}"
-    return Call("GET", path, BoardEntry, query)
+    return ApiCall("GET", path, BoardEntry, query)
 
 
-def board_revisions(run_id: str, key: str) -> Call[Page[BoardEntry]]:
+def board_revisions(run_id: str, key: str) -> ApiCall[Page[BoardEntry]]:
     """A key now and before, the newest first."""
     path = f"{run_path(run_id)}/blackboard/{path_part(key)}/revisions"
-    return Call("GET", path, Page[BoardEntry])
+    return ApiCall("GET", path, Page[BoardEntry])
 
 
 def hint(
@@ -67,14 +67,14 @@ def hint(
     *,
     details: Mapping[str, object] | None = None,
     task: str = "",
-) -> Call[Ignored]:
+) -> ApiCall[Ignored]:
     """Tell the run's plan something (`context_update`, `constraint_update`), or have it made anew
     (`replan_request`)."""
     body = {"kind": kind, "summary": summary, "details": dict(details or {}), "task": task}
     return post(f"{run_path(run_id)}/hints", Ignored, body)
 
 
-def cancel_task(run_id: str, task: str, reason: str = "") -> Call[Ignored]:
+def cancel_task(run_id: str, task: str, reason: str = "") -> ApiCall[Ignored]:
     """Do without a task of a plan, by its alias or id; what depends on it is skipped."""
     return post(f"{task_path(run_id, task)}/cancel", Ignored, {"reason": reason} if reason else {})
 
@@ -86,7 +86,7 @@ def ask(
     *,
     options: Mapping[str, str] | None = None,
     blocks_run: bool = False,
-) -> Call[CheckpointInfo]:
+) -> ApiCall[CheckpointInfo]:
     """Have a person asked before a task of a plan goes on: to choose, or to write an answer."""
     chosen = [{"id": key, "label": label} for key, label in (options or {}).items()]
     body = {"question": question, "options": chosen, "blocksRun": blocks_run}

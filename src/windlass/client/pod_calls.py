@@ -1,7 +1,7 @@
 """Attempts that are pods: what to ask and what the answer is, as in `calls`."""
 
 from windlass.client.paths import API, listing
-from windlass.client.requests import Call
+from windlass.client.requests import ApiCall
 from windlass.client.shapes import Page, Shape
 
 
@@ -52,8 +52,8 @@ def pods(
     text: str = "",
     limit: int = 50,
     cursor: str | int = "",
-) -> Call[PodPageInfo]:
+) -> ApiCall[PodPageInfo]:
     """Pods that live, those of the newest runs first; `state="all"` for those that ended as well.
     `text` is anywhere in a run's id or the name of its flow, the node or the pod."""
     query = listing(limit, cursor, state=state, namespace=namespace, q=text)
-    return Call("GET", f"{API}/pods", PodPageInfo, query)
+    return ApiCall("GET", f"{API}/pods", PodPageInfo, query)

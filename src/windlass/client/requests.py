@@ -1,6 +1,6 @@
 """A request as a value, and the order of several: everything about a call except the I/O.
 
-An operation is either one `Call`, or a *script*: a generator that yields calls and pauses and is
+An operation is either one `ApiCall`, or a *script*: a generator that yields calls and pauses and is
 sent what came of them. The sync and the async client each know how to perform them; what to ask and
 how to read the answer is written once.
 """
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class ApiCall(Generic[T]):
     """One request, and the type of its answer."""
 
     method: str
@@ -45,8 +45,8 @@ class Pause:
     seconds: float
 
 
-Script = Generator[Call[Any] | Pause, Any, T]
-Work = Call[T] | Script[T]
+Script = Generator[ApiCall[Any] | Pause, Any, T]
+Work = ApiCall[T] | Script[T]
 
 
 class Ignored(msgspec.Struct, frozen=True):

@@ -168,16 +168,28 @@ class RevisionInfo(Shape, frozen=True, kw_only=True):
     redone: list[str] = []
 
 
+class ReasonCode(Shape, frozen=True, kw_only=True):
+    """Why something stands where it stands, as a code with values; see the reference of reasons."""
+
+    code: str = ""
+    values: dict[str, Any] = {}
+
+
 class Reason(Shape, frozen=True, kw_only=True):
     task: str | None = None
     state: str = ""
     text: str = ""
+    reason: ReasonCode | None = None
 
 
 class Why(Shape, frozen=True, kw_only=True):
     """What a run waits for, in one line and in detail."""
 
     line: str
+    reason: ReasonCode | None = None
+    at: int = 0
+    more: int = 0
+    cancelling: bool = False
     reasons: list[Reason] = []
 
 

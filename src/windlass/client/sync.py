@@ -11,7 +11,7 @@ from windlass.client import calls, envs, forks, ledger, plan_calls, pod_calls, s
 from windlass.client import dead_letters as letters
 from windlass.client.methods import Becomes, Method, RunMethod
 from windlass.client.outputs import Hear, OutputReader
-from windlass.client.requests import Call, Pause, Script, Work
+from windlass.client.requests import ApiCall, Pause, Script, Work
 from windlass.client.settings import resolve
 from windlass.client.shapes import EventInfo, RunInfo
 from windlass.client.sse import Follow
@@ -129,7 +129,7 @@ class Client:
 
     def perform(self, work: Work[T]) -> T:
         """Do what a function of `calls` or `scripts` describes."""
-        return self._send(work) if isinstance(work, Call) else self._follow_script(work)
+        return self._send(work) if isinstance(work, ApiCall) else self._follow_script(work)
 
     def events(self, run_id: str, after: int = 0) -> Iterator[EventInfo]:
         """A run's events from `after` on, as they happen, until it has ended.
@@ -147,7 +147,7 @@ class Client:
                     raise
             time.sleep(follow.pause_s())
 
-    def listen(self, call: Call[T], hear: Hear) -> T:
+    def listen(self, call: ApiCall[T], hear: Hear) -> T:
         """Run a command in a place (`exec_env_session` of `windlass.client.envs`), and hear what it
         says while it runs. Whoever stops listening ends it."""
         reader = OutputReader(hear)
@@ -180,7 +180,7 @@ class Client:
     ) -> None:
         self.close()
 
-    def _send(self, call: Call[T]) -> T:
+    def _send(self, call: ApiCall[T]) -> T:
         try:
             answer = self._http.send(wire.request_for(self._http, call))
         except httpx.HTTPError as error:
@@ -201,7 +201,7 @@ class Client:
             value: T = done.value
             return value
 
-    def _step(self, step: Call[object] | Pause) -> object:
+    def _step(self, step: ApiCall[object] | Pause) -> object:
         if isinstance(step, Pause):
             time.sleep(step.seconds)
             return None

@@ -5,7 +5,7 @@ import httpx
 from windlass import __version__
 from windlass.client.errors import Unreachable
 from windlass.client.problems import error_of
-from windlass.client.requests import Call, T
+from windlass.client.requests import ApiCall, T
 from windlass.client.settings import ClientSettings
 from windlass.client.sse import Follow
 from windlass.model.errors import Unavailable, WindlassError
@@ -39,7 +39,7 @@ def stream_timeout() -> httpx.Timeout:
     return httpx.Timeout(STREAM_SILENCE_S, connect=10.0)
 
 
-def request_for(http: httpx.Client | httpx.AsyncClient, call: Call[T]) -> httpx.Request:
+def request_for(http: httpx.Client | httpx.AsyncClient, call: ApiCall[T]) -> httpx.Request:
     headers = dict(call.headers)
     if call.body is not None:
         headers["Content-Type"] = call.content_type
@@ -53,7 +53,7 @@ def request_for(http: httpx.Client | httpx.AsyncClient, call: Call[T]) -> httpx.
     )
 
 
-def stream_request_for(http: httpx.Client | httpx.AsyncClient, call: Call[T]) -> httpx.Request:
+def stream_request_for(http: httpx.Client | httpx.AsyncClient, call: ApiCall[T]) -> httpx.Request:
     """The same, for an answer that is read while it goes on."""
     request = request_for(http, call)
     request.headers["Accept"] = "text/event-stream"
@@ -61,7 +61,7 @@ def stream_request_for(http: httpx.Client | httpx.AsyncClient, call: Call[T]) ->
     return request
 
 
-def read(call: Call[T], answer: httpx.Response) -> T:
+def read(call: ApiCall[T], answer: httpx.Response) -> T:
     """The answer's value, or the error it stands for."""
     if answer.status_code >= 300:
         raise refusal(answer)

@@ -68,7 +68,7 @@ class Advance:
         self.store = store
         self.demands = Demands()
         self.workspace = Workspace()
-        self._jobs = JobQueue()
+        self._jobs = JobQueue(self.workspace.has)
         self.limiting = LimitState()
         self._shared = Shared(
             store,
@@ -172,7 +172,7 @@ class Advance:
             await self._one_by_one(jobs)
         except Unavailable as error:
             self._refuse(jobs, error)
-            self.limiting.take_due()  # what is due is found again at the next look
+            self.limiting.put_off()
             if not jobs:
                 # Demand alone brought us here; do not spin on a database that is away.
                 self.demands.looked(self.demands.backlog(1, {}), ())
@@ -182,7 +182,7 @@ class Advance:
             log.warning(
                 "a pass failed; its jobs are done again one by one%s", why, exc_info=not told
             )
-            self.limiting.take_due()
+            self.limiting.put_off()
             await self._one_by_one(jobs)
             if not jobs:
                 # Claims are what failed: they wait for the next look, not for us to spin.

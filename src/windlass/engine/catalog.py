@@ -1,12 +1,13 @@
 """The catalog: every package anybody has, whether published here or only installed on a worker."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from windlass.dialects.workflow import Found
+from windlass.dialects.workflow.plans import TYPE as PLAN
 from windlass.engine.engine import Engine
 from windlass.engine.workers import is_there, services_of
 from windlass.model.packages import Manifest, PackageVersion
@@ -97,15 +98,22 @@ async def keep_manifests(engine: Engine, manifests: Mapping[str, dict[str, Any]]
 
 def packages_named(definition: object) -> set[str]:
     """Names of packages a workflow mentions anywhere, however wrong the rest of it may be."""
-    names: set[str] = set()
+    packages = (value.get("package") for value in _objects_in(definition))
+    names = (package.get("name") for package in packages if is_object(package))
+    return {name for name in names if isinstance(name, str)}
+
+
+def plans_something(definition: object) -> bool:
+    """Whether a workflow has a plan anywhere, which needs no package."""
+    return any(value.get("type") == PLAN for value in _objects_in(definition))
+
+
+def _objects_in(definition: object) -> Iterator[dict[str, Any]]:
     pending: list[object] = [definition]
     while pending:
         value = pending.pop()
         if is_object(value):
-            package = value.get("package")
-            if is_object(package) and isinstance(package.get("name"), str):
-                names.add(package["name"])
+            yield value
             pending += value.values()
         elif is_list(value):
             pending += value
-    return names

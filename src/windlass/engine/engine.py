@@ -30,6 +30,7 @@ from windlass.model.envs import EnvResource
 from windlass.model.errors import Unavailable
 from windlass.model.ids import uuid7
 from windlass.model.limits import RETRY_KEY, Limit, LimitRule, LimitUse, image_key, usual_burst
+from windlass.model.reasons import Reason
 from windlass.model.rows import Row
 from windlass.model.tenants import ALL, DEFAULT
 from windlass.ports.store import Cond, Store
@@ -38,6 +39,7 @@ R = TypeVar("R", bound=Row)
 
 _UPDATE_TRIES = 16
 _VIEWS_MAX = 1_000
+_PARKED_BATCH = 500
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -111,7 +113,7 @@ class Engine:
         """By package (`name@version`): whom this process told last to install it."""
         self.fact_counts: Counter[str] = Counter()
         """What became of the facts that were stated here."""
-        self.pods_wait: dict[str, str] = {}
+        self.pods_wait: dict[str, Reason] = {}
         """What pods that have not begun wait for, by attempt, where this process launches them."""
         self.feed = Feed()
         self.duties = Duties()
@@ -155,12 +157,15 @@ class Engine:
         """Take note of rules on limits, and of services that want to be left alone."""
         rules = self.advance.limiting.rules
         resources = await self.store.page(EnvResource, limit=RULES_MAX)
-        before = rules.envs
-        rules.replace(await self.store.page(LimitRule, limit=RULES_MAX), resources)
-        news = [key for key, row in rules.envs.items() if before.get(key) != row]
-        if news:
-            # Whoever waited for a place of it waited for another one, or for none.
-            self.advance.look_at_limits(news, probe=True)
+        news = rules.replace(await self.store.page(LimitRule, limit=RULES_MAX), resources)
+        # Whoever made a change may have died before it let those who wait be tried.
+        self.advance.look_at_limits(news.envs, probe=True)
+        after: str | None = "" if news.rules else None
+        while after is not None:
+            parked = [Cond("parked", ">", 0), Cond("id", ">", after)]
+            uses = await self.store.page(LimitUse, parked, limit=_PARKED_BATCH)
+            self.advance.look_at_limits(news.concerns(uses), probe=True)
+            after = uses[-1].id if len(uses) == _PARKED_BATCH else None
         now = self.store.now()
         paused = [Cond("paused_until", ">", now)]
         rules.paused(await self.store.page(LimitUse, paused, limit=RULES_MAX), now)

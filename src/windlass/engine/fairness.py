@@ -4,20 +4,24 @@ Theory of operation. Everybody in a pass waits for all of it, and whoever comes 
 the next. Most runs cost little: their jobs are taken in the order they came. A run that has cost
 much of late is *costly*: its jobs wait in a line of its own. While anybody else is about, costly
 runs together get a share of the time and each pass takes a little of theirs, that of the cheapest
-first; while nobody else is, they get all of it. A *large* job holds its pass up for long and cannot
-be divided: while others are about a pass takes one at most, and after it there is none for several
-times as long, so that others get through in between.
+first; while nobody else is, they get all of it. Somebody is about while a run that goes on had a
+job of late, or several had that have ended or wait since: where runs come and go, the next is soon
+to come. After a single one costly runs get all of the time, in passes that are short to wait for,
+in case it does. A *large* job holds its pass up for long and
+cannot be divided: while others are about a pass takes one at most, and after it there is none for
+several times as long, so that others get through in between.
 
 What a run costs is counted, not measured: a process that was stopped for a while must not punish
 runs, and the simulator must see the same thing twice. The unit is about a microsecond.
 """
 
 from collections import Counter, deque
-from heapq import heapify, heappop, heapreplace
+from collections.abc import Callable
+from heapq import heapify, heappop, heapreplace, nlargest
 from itertools import islice
 
 from windlass.engine.jobs import AnyJob, Job, StartJob, WriteJob
-from windlass.engine.workspace import RunView
+from windlass.engine.workspace import LoadedRun
 from windlass.kernel.decision import Decision
 from windlass.kernel.events import (
     AttemptFailed,
@@ -45,6 +49,8 @@ _EACH = 48
 """How many jobs of one run may wait before it has a line of its own."""
 _OTHERS_MS = 200
 """How long after its last job somebody else counts as being about."""
+_COME_AND_GO = 2
+"""So many that have ended or wait by now are somebody, as one that goes on is."""
 _ABOUT_MAX = 1_024
 _SHARE = 400
 """What costly runs may cost together, for each millisecond, while others are about."""
@@ -56,6 +62,8 @@ _LARGE_RESTS = 8
 """How many times as long as a large job there is no other."""
 _PASS = 90_000
 """What a pass takes of costly runs while nobody else is about."""
+_SHORT_PASS = 40_000
+"""And where somebody was, a moment ago."""
 
 
 class Costs:
@@ -102,7 +110,9 @@ class Costs:
 class JobQueue:
     """Jobs that wait for a pass; those of one run keep their order."""
 
-    def __init__(self) -> None:
+    def __init__(self, goes_on: Callable[[str], bool]) -> None:
+        self._goes_on = goes_on
+        """Whether a run has neither ended nor waits for something outside."""
         self._costs = Costs()
         self._passed_over = 0
         self._jobs: deque[AnyJob] = deque()
@@ -123,7 +133,7 @@ class JobQueue:
         line = self._lines.get(_run_of(job)) if self._lines else None
         (self._jobs if line is None else line).append(job)
 
-    def decided(self, job: Job | StartJob, decision: Decision, view: RunView) -> None:
+    def decided(self, job: Job | StartJob, decision: Decision, view: LoadedRun) -> None:
         """A job was decided. Of those that cost little one in a few is counted, for all of them,
         while no run is costly: every job of every run comes here."""
         tasks = decision.made.get(Task)
@@ -176,9 +186,24 @@ class JobQueue:
     def _others_until(self) -> int:
         """Until when others count as being about. A run that has turned out costly since it last
         had its turn among them is none of them."""
-        costly = self._costs.costly
-        last = (at for run, at in self._about.items() if run not in costly)
-        return max(last, default=-_OTHERS_MS) + _OTHERS_MS
+        costly, goes_on = self._costs.costly, self._goes_on
+        last = -_OTHERS_MS
+        gone: list[int] = []
+        for run, at in self._about.items():
+            if run in costly:
+                continue
+            if goes_on(run):
+                last = max(last, at)
+            else:
+                gone.append(at)
+        if len(gone) >= _COME_AND_GO:
+            last = max(last, nlargest(_COME_AND_GO, gone)[-1])
+        return last + _OTHERS_MS
+
+    def _were_about(self, now: int) -> bool:
+        """Whether anybody else was about a moment ago."""
+        costly, late = self._costs.costly, now - _OTHERS_MS
+        return any(at > late and run not in costly for run, at in self._about.items())
 
     def _earn(self, now: int) -> None:
         earned = max(0, now - self._credit_at) * _SHARE
@@ -214,7 +239,8 @@ class JobQueue:
         """Jobs of the runs that have cost least, one after the other, up to a cost."""
         taken: list[AnyJob] = []
         lines, shared = self._lines, self._shared(now)
-        limit = self._credit if shared else _PASS
+        alone = _SHORT_PASS if self._were_about(now) else _PASS
+        limit = self._credit if shared else alone
         large_left = len(lines) if not shared else int(now >= self._large_at)
         cheapest = [(self._costs.of(run_id), run_id) for run_id in lines]
         heapify(cheapest)

@@ -33,7 +33,7 @@ class Published(msgspec.Struct, frozen=True):
     created: bool
 
     @property
-    def target(self) -> "Target":
+    def target(self) -> "Startable":
         return target_of(self.flow, self.version)
 
 
@@ -179,7 +179,7 @@ async def add_version(
     return version
 
 
-class Target(msgspec.Struct, frozen=True):
+class Startable(msgspec.Struct, frozen=True):
     """What a run is a run of."""
 
     flow_id: str
@@ -189,17 +189,17 @@ class Target(msgspec.Struct, frozen=True):
     dialect: str
 
 
-def target_of(flow: Flow, version: Version) -> Target:
-    return Target(flow.id, flow.name, version.id, version.number, version.dialect)
+def target_of(flow: Flow, version: Version) -> Startable:
+    return Startable(flow.id, flow.name, version.id, version.number, version.dialect)
 
 
-async def find_target(engine: Engine, name_or_id: str, number: int = 0) -> Target:
+async def find_target(engine: Engine, name_or_id: str, number: int = 0) -> Startable:
     """The version a new run of a flow uses, found in one query; see `find_version`."""
     rows = await engine.store.query(
         "find_target", flow=name_or_id, number=number, tenant=engine.tenant
     )
     if rows:
-        return Target(**rows[0])
+        return Startable(**rows[0])
     # Only to say what exactly is missing.
     flow = await find_flow(engine, name_or_id)
     version = await find_version(engine, flow, number)

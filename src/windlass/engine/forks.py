@@ -102,5 +102,7 @@ async def _rows_of(engine: Engine, source: Run) -> list[Row]:
 
 
 def _without_costs(row: Row) -> Row:
-    """An attempt without what it said and used, which is the other run's."""
-    return replace(row, log=None, notes=None, limits="") if isinstance(row, Attempt) else row
+    """An attempt without what it was given, said and used, which is the other run's."""
+    if not isinstance(row, Attempt):
+        return row
+    return replace(row, log=None, notes=None, limits="", manifest="")

@@ -14,9 +14,3 @@ class Installing(msgspec.Struct, frozen=True):
     """Unix milliseconds, database time."""
     error: str | None = None
     """What it answered, if it could not."""
-
-    def line(self, now: int) -> str:
-        if self.error is not None:
-            return f"worker {self.worker_id} could not install it: {self.error}"
-        since = f"{(now - self.asked_at) / 1000:.0f} s ago"
-        return f"worker {self.worker_id} was told {since} to install it"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from windlass.engine.graphs import Graphs
-from windlass.engine.workspace import TABLES, RunView
+from windlass.engine.workspace import TABLES, LoadedRun
 from windlass.kernel.checkpoints import open_checkpoint_id
 from windlass.kernel.leases import is_held
 from windlass.kernel.view import Need
@@ -25,10 +25,10 @@ from windlass.ports.store import Session
 _BY_NAME: dict[str, type[Row]] = {table.TABLE: table for table in TABLES}
 
 
-async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, Need]]) -> None:
+async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[LoadedRun, Need]]) -> None:
     """Fill the views with what they were asked for and did not have."""
-    by_table: defaultdict[type[Row], dict[Any, RunView]] = defaultdict(dict)
-    sets: list[tuple[RunView, Need]] = []
+    by_table: defaultdict[type[Row], dict[Any, LoadedRun]] = defaultdict(dict)
+    sets: list[tuple[LoadedRun, Need]] = []
     for view, need in needs:
         table = _BY_NAME.get(need.what)
         if table is Variable:
@@ -51,7 +51,7 @@ async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[RunView, 
         await load_set(session, view, need)
 
 
-async def give_tasks(session: Session, view: RunView, tasks: Sequence[Task]) -> None:
+async def give_tasks(session: Session, view: LoadedRun, tasks: Sequence[Task]) -> None:
     """Tasks with what they hold: whoever ends many tasks at once takes that away as well."""
     view.give(Task, [], tasks)
     held = [attempt_id(t.id, t.attempts) for t in tasks if is_held(t)]
@@ -66,7 +66,7 @@ async def give_tasks(session: Session, view: RunView, tasks: Sequence[Task]) -> 
         view.give(Checkpoint, asked, await session.rows(Checkpoint, asked))
 
 
-async def load_set(session: Session, view: RunView, need: Need) -> None:
+async def load_set(session: Session, view: LoadedRun, need: Need) -> None:
     """Read one set of rows of a run and remember that it is all there."""
     answer: Any = True
     match need.what:

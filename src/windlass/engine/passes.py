@@ -20,7 +20,7 @@ from windlass.engine.limits.gate import Ended
 from windlass.engine.limits.state import LimitState
 from windlass.engine.loading import load
 from windlass.engine.notices import notices_of
-from windlass.engine.workspace import Batch, RunView, Workspace
+from windlass.engine.workspace import Batch, LoadedRun, Workspace
 from windlass.kernel.bounds import Limits
 from windlass.kernel.decision import NOTHING, Decision
 from windlass.kernel.events import (
@@ -119,7 +119,7 @@ class Pass:
             if runs:
                 await self.session.lock_runs(runs)
         for _ in range(_ROUNDS_MAX):
-            needs: list[tuple[RunView, Need]] = []
+            needs: list[tuple[LoadedRun, Need]] = []
             blocked: set[str] = set()
             again: list[AnyJob] = []
             for job in pending:
@@ -174,7 +174,7 @@ class Pass:
         removed = {table: set(keys) for table, keys in job.removed.items() if keys}
         self.batch.add(Decision(dict(job.made), dict(job.changed), removed), None)
 
-    def _decide(self, job: Job | StartJob) -> list[tuple[RunView, Need]] | None:
+    def _decide(self, job: Job | StartJob) -> list[tuple[LoadedRun, Need]] | None:
         """Decide one job; returns what has to be read first, or None when it is decided."""
         view = self.shared.workspace.view(job.run_id)
         self.touched.add(job.run_id)
@@ -245,7 +245,7 @@ class Pass:
             job.demand.given.append(decision.answer)
         return None
 
-    def _claim_failed(self, job: ClaimJob, error: Exception) -> list[tuple[RunView, Need]] | None:
+    def _claim_failed(self, job: ClaimJob, error: Exception) -> list[tuple[LoadedRun, Need]] | None:
         """Rows in memory may contradict each other once; a task that can never be claimed would
         stand in its queue for ever, so after some looks its run ends."""
         failures = self.shared.claim_failures
@@ -262,7 +262,7 @@ class Pass:
         job.outcome = WindlassError(f"cannot be claimed: {error!r}")
         return None
 
-    def _ask(self, job: Job | StartJob, view: RunView) -> Decision:
+    def _ask(self, job: Job | StartJob, view: LoadedRun) -> Decision:
         limits = self.shared.limits
         if isinstance(job, StartJob):
             if view.run is not None:
@@ -283,13 +283,13 @@ class Pass:
             raise broken or Missing(Need("graph", run))
         return job.decide(graph, view, self.now, limits)
 
-    def _first_needs(self, job: Job | StartJob, view: RunView, need: Need) -> list[Need]:
+    def _first_needs(self, job: Job | StartJob, view: LoadedRun, need: Need) -> list[Need]:
         """What is missing and, for a run not in memory, what the event will ask for next."""
         if isinstance(job, Job) and need.what == "runs":
             return [need, *(n for n in job.needs() if n != need)]
         return [need]
 
-    def _reread(self, job: Job | StartJob, view: RunView) -> bool:
+    def _reread(self, job: Job | StartJob, view: LoadedRun) -> bool:
         """A refusal from rows kept in memory may be wrong: forget them and look, once."""
         if view.fresh or job.run_id in self.batch.writes.seqs:
             return False

@@ -9,7 +9,7 @@ from windlass.dialects.fields import Problems
 from windlass.dialects.plan.profiles import given_profiles
 from windlass.engine import runs
 from windlass.engine.engine import Engine
-from windlass.engine.flows import Target, target_of
+from windlass.engine.flows import Startable, target_of
 from windlass.kernel.planning.settings import judged_by_pods, read_settings
 from windlass.model.errors import BadRequest, Conflict, Unavailable
 from windlass.model.plans import Plan, read_plan
@@ -30,7 +30,7 @@ async def start(
     priority: int = 0,
     budget: object = None,
     project: str = "",
-) -> tuple[runs.Started, Target]:
+) -> tuple[runs.Started, Startable]:
     """Begin a run for a goal; a plan that comes with it is checked first."""
     settings = with_profiles(settings)
     target = await plan_target(engine)
@@ -60,7 +60,7 @@ def with_profiles(settings: dict[str, Any]) -> dict[str, Any]:
     return {**kept, "profiles": profiles} if profiles else kept
 
 
-async def plan_target(engine: Engine) -> Target:
+async def plan_target(engine: Engine) -> Startable:
     """The version that leaves everything to a run's parameters, made when it is first needed."""
     flow_id = str(uuid5(_IDS, own_name(engine.home, NAME)))
     version_id = str(uuid5(_IDS, own_name(engine.home, f"{NAME}:1")))
@@ -75,7 +75,7 @@ async def plan_target(engine: Engine) -> Target:
     version = Version(
         id=version_id, flow_id=flow_id, number=1, dialect="plan", source="{}", created_at=now
     )
-    if not await _is_there(engine, version_id):
+    if engine.graphs.get(version_id) is None and not await _is_there(engine, version_id):
         try:
             await engine.write(flow, version)
         except (Unavailable, Conflict):

@@ -48,16 +48,3 @@ async def progress_of_all(
     return {
         row.attempt_id: (msgspec.json.decode(row.text, type=PodProgress), row.at) for row in rows
     }
-
-
-async def progress_line(engine: Engine, attempt_id: str) -> str:
-    """The same for people; empty where a program has said nothing of itself."""
-    found = await progress_of(engine, attempt_id)
-    if found is None:
-        return ""
-    said, at = found
-    share = "" if said.share is None else f" {said.share:.0%}"
-    message = f" {said.message}" if said.message else ""
-    ago = max(0, engine.store.now() - at) / 1000
-    colon = ":" if share or message else ","
-    return f"{colon}{share}{message}{',' if share or message else ''} heard of {ago:.0f} s ago"

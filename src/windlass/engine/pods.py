@@ -13,6 +13,7 @@ from windlass.model.graph import Node, Transport
 from windlass.model.ids import run_of, task_of
 from windlass.model.pods import DETACHED_UNTIL, Outcome, PodClass, PodSighting, read_ref
 from windlass.model.queues import service_of, transport_of
+from windlass.model.reasons import Reason
 from windlass.model.rows import Attempt, Json, LogChunk, Run, Task, read_failure
 from windlass.model.states import ATTEMPT_LIVE, AttemptState
 from windlass.ports.pods import Detached, PodTask
@@ -127,7 +128,7 @@ class PodAttempts(Attempts):
         )
         await engine.write(chunk)
 
-    def waits_for(self, reasons: dict[str, str]) -> None:
+    def waits_for(self, reasons: dict[str, Reason]) -> None:
         self._engine.pods_wait = reasons
 
     def _committed(self, writes: Writes) -> None:

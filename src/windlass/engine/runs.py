@@ -9,7 +9,7 @@ import msgspec
 
 from windlass.engine import keys
 from windlass.engine.engine import Engine
-from windlass.engine.flows import Target
+from windlass.engine.flows import Startable
 from windlass.engine.jobs import StartJob
 from windlass.engine.params import checked_params
 from windlass.kernel.events import (
@@ -45,7 +45,7 @@ class Started(msgspec.Struct, frozen=True):
 
 async def start_run(
     engine: Engine,
-    target: Target,
+    target: Startable,
     params: Json = "{}",
     *,
     key: str = "",
@@ -244,13 +244,13 @@ async def redo_preview(
         tasks = await session.run_tasks(run.id)
     # Its graph may have grown since the run was read; what came with that is no part of this.
     tasks = [task for task in tasks if task.node in graph.nodes]
-    if graph.joins and descendants:
+    if graph.counts_edges and descendants:
         task, later = redone_from(graph, run, tasks, task_id)
         again = {row.id for row in later if row.id != task.id}
         if run.state in RUN_ENDED:
             again |= {row.id for row in tasks if row.id != task.id and is_undone(graph, row)}
         return task, [row.id for row in tasks if row.id in again]
-    if graph.joins:
+    if graph.counts_edges:
         task, opened = reopened(graph, run, tasks, task_id)
         return task, [row.id for row in opened]
     task = find_task(tasks, task_id, run.id)

@@ -1,14 +1,14 @@
-"""Why: says in one line what a run waits for, who holds it and until when."""
+"""Why: says what a run waits for, who holds it and until when, as reasons with values."""
 
 from collections.abc import Sequence
 
 import msgspec
 
 from windlass.engine.engine import Engine
-from windlass.engine.envs.why import allocating_line, env_line
+from windlass.engine.envs.why import allocating_reason, env_reason
 from windlass.engine.flows import POCKETFLOW
-from windlass.engine.limits.why import limit_line, run_line
-from windlass.engine.pod_progress import progress_line
+from windlass.engine.limits.why import limit_reason, run_reason
+from windlass.engine.pod_progress import PodProgress, progress_of
 from windlass.engine.workers import live_workers, serves
 from windlass.kernel.checkpoints import is_held_back
 from windlass.kernel.envs import is_allocating
@@ -21,36 +21,55 @@ from windlass.model.limits import key_of
 from windlass.model.pods import read_ref
 from windlass.model.queues import owner_of, service_of, transport_of
 from windlass.model.quotas import is_queued
+from windlass.model.reasons import Reason, ReasonCode, ReasonValues, about
 from windlass.model.rows import Attempt, Run, Task, read_failure
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, AttemptState, Role, RunState, TaskState
+from windlass.protocol.reason_words import say, say_why
 
 _TASKS_MAX = 20
 LAUNCHES = "pod:"
 """What a server says it serves that launches pods, of whatever namespace."""
 
 
-class Reason(msgspec.Struct, frozen=True):
+class TaskReason(msgspec.Struct, frozen=True):
     """Why one task stands where it stands."""
 
     task: str
     state: str
-    text: str
+    reason: Reason
+    at: int
+
+    @property
+    def text(self) -> str:
+        return say(self.reason, self.at)
 
 
 class Why(msgspec.Struct, frozen=True):
-    line: str
-    reasons: list[Reason] = []
+    """The reason for a run's state, and for each of its open tasks (the first few)."""
+
+    reason: Reason
+    at: int
+    """The moment it was asked, by the database's clock."""
+    tasks: list[TaskReason] = []
+    more: int = 0
+    """How many open tasks there are beside the one the reason is of."""
+    cancelling: bool = False
+
+    @property
+    def line(self) -> str:
+        return say_why(self.reason, self.at, more=self.more, cancelling=self.cancelling)
 
 
 async def why(engine: Engine, run: Run) -> Why:
     """The reason for a run's state, then for each of its open tasks (the first few)."""
+    now = engine.store.now()
     if run.state in RUN_ENDED:
-        return Why(ended_line(run))
+        return Why(ended_reason(run), now)
     if is_queued(run):
-        return Why(f"waits to begin: {await run_line(engine, run)}")
+        return Why(await run_reason(engine, run), now)
     broken = engine.graphs.broken(run.version_id)
     if broken is not None:
-        return Why(f"this program cannot read the run's definition: {broken}")
+        return Why(Reason(ReasonCode.RUN_UNREADABLE, ReasonValues(message=str(broken))), now)
     async with engine.store.session() as session:
         tasks = [task for task in await session.open_tasks([run.id]) if not task.total]
         tasks = [task for task in tasks if task.kind not in CONTAINERS or is_planning(task)]
@@ -59,14 +78,15 @@ async def why(engine: Engine, run: Run) -> Why:
         held = [attempt_id(t.id, t.attempts) for t in shown if is_held(t)]
         attempts = {row.task_id: row for row in await session.rows(Attempt, held)}
     reasons = [
-        Reason(task.id, str(task.state), await task_line(engine, task, attempts.get(task.id)))
+        TaskReason(
+            task.id, str(task.state), await task_reason(engine, task, attempts.get(task.id)), now
+        )
         for task in shown
     ]
     if not reasons:
-        return Why(f"{run.state}: between two steps; it moves on with the next commit")
-    more = f" (and {len(tasks) - 1} more)" if len(tasks) > 1 else ""
-    prefix = "being cancelled: " if run.state is RunState.CANCELLING else ""
-    return Why(prefix + reasons[0].text + more, reasons)
+        return Why(Reason(ReasonCode.RUN_BETWEEN, ReasonValues(state=str(run.state))), now)
+    cancelling = run.state is RunState.CANCELLING
+    return Why(reasons[0].reason, now, reasons, len(tasks) - 1, cancelling)
 
 
 _ORDER: Sequence[TaskState] = (
@@ -76,74 +96,90 @@ _ORDER: Sequence[TaskState] = (
     TaskState.VERIFYING,
     TaskState.PENDING,
 )
+_ENDED = {
+    RunState.SUCCEEDED: ReasonCode.RUN_SUCCEEDED,
+    RunState.FAILED: ReasonCode.RUN_FAILED,
+    RunState.CANCELLED: ReasonCode.RUN_CANCELLED,
+}
 
 
-_DOES = {Role.WORK: "runs on", Role.VERIFY: "is verified by", Role.PLAN: "is planned by"}
-
-
-def ended_line(run: Run) -> str:
+def ended_reason(run: Run) -> Reason:
     failure = read_failure(run.error)
-    if run.state is RunState.FAILED and failure is not None:
-        return f'failed at "{failure.node}": {failure.message}'
-    if run.failures:
-        return f"{run.state}, with {run.failures} failed tasks on the way"
-    return str(run.state)
+    code = _ENDED[run.state]
+    if code is ReasonCode.RUN_FAILED and failure is not None:
+        return Reason(code, ReasonValues(node=failure.node or "", message=failure.message))
+    return Reason(code, ReasonValues(failures=run.failures))
 
 
-async def task_line(engine: Engine, task: Task, attempt: Attempt | None) -> str:
-    name = f'"{task.node}"' + (f"[{task.idx}]" if task.idx >= 0 else "")
-    now = engine.store.now()
+async def task_reason(engine: Engine, task: Task, attempt: Attempt | None) -> Reason:
+    """Why a task stands where it stands, named by its node."""
+    found = await _task_reason(engine, task, attempt)
+    return about(found, task.node, task.idx, found.values.role)
+
+
+async def _task_reason(engine: Engine, task: Task, attempt: Attempt | None) -> Reason:
+    until = task.due_at or engine.store.now()
     match task.state:
         case TaskState.RUNNING | TaskState.VERIFYING if (
             attempt is not None and attempt.state in ATTEMPT_LIVE
         ):
-            if attempt.external_ref:
-                return f"{name} {await pod_line(engine, attempt)}"
-            left = (attempt.lease_until - now) / 1000
-            lease = (
-                f"lease for {left:.0f} s more" if left > 0 else "lease expired, being taken back"
-            )
-            stop = ", asked to stop" if attempt.cancel_at is not None else ""
-            does = _DOES[attempt.role]
-            return f"{name} {does} {attempt.worker_id} (attempt {attempt.number}, {lease}{stop})"
-        case TaskState.QUEUED if task.kind == Kind.PLAN:
-            return f"{name} waits for its planner{await queue_line(engine, task)}"
+            return await held_reason(engine, attempt)
         case TaskState.QUEUED:
-            return f"{name} is queued{await queue_line(engine, task)}"
+            role = Role.PLAN if task.kind == Kind.PLAN else Role.WORK
+            return _with_role(await queue_reason(engine, task), role)
         case TaskState.VERIFYING if is_looked_at(task):
-            left = ((task.due_at or now) - now) / 1000
-            return f"{name} waits for a last look at its env, {left:.0f} s at most, to be judged"
+            return Reason(ReasonCode.VERIFY_LOOK, ReasonValues(until=until))
         case TaskState.VERIFYING if task.queue is None:
-            left = ((task.due_at or now) - now) / 1000
-            return f"{name} waits {left:.0f} s before its verdict is asked for again"
+            return Reason(ReasonCode.VERIFY_PAUSE, ReasonValues(until=until))
         case TaskState.VERIFYING:
-            return f"{name} waits for a verdict{await queue_line(engine, task)}"
+            return _with_role(await queue_reason(engine, task), Role.VERIFY)
         case TaskState.WAITING if is_held_back(task):
-            return f"{name} is held back with the whole run until a question is answered"
+            return Reason(ReasonCode.HELD_BACK)
         case TaskState.WAITING if is_allocating(task):
-            return f"{name} {await allocating_line(engine, task)}"
+            return await allocating_reason(engine, task)
         case TaskState.WAITING if task.parked is not None and is_env_key(key_of(task.parked)):
-            return f"{name} {await env_line(engine, task)}"
+            return await env_reason(engine, task)
         case TaskState.WAITING if task.parked is not None:
-            return f"{name} waits: {await limit_line(engine, task)}"
+            return await limit_reason(engine, task)
         case TaskState.WAITING:
-            return f"{name} {waiting_line(task, now)}"
+            return waiting_reason(task)
         case TaskState.PENDING:
-            return f"{name} waits for other branches to finish"
+            return Reason(ReasonCode.BRANCHES)
         case _:
-            return f"{name} is {task.state}"
+            return Reason(ReasonCode.TASK_STATE, ReasonValues(state=str(task.state)))
 
 
-async def queue_line(engine: Engine, task: Task) -> str:
+def _with_role(reason: Reason, role: Role) -> Reason:
+    return about(reason, "", role=role)
+
+
+async def held_reason(engine: Engine, attempt: Attempt) -> Reason:
+    """Who holds an attempt, and until when."""
+    if attempt.external_ref:
+        return await pod_reason(engine, attempt)
+    expired = attempt.lease_until <= engine.store.now()
+    values = ReasonValues(
+        role=attempt.role,
+        worker=attempt.worker_id,
+        attempt=attempt.number,
+        until=attempt.lease_until,
+        stopping=attempt.cancel_at is not None,
+    )
+    return Reason(ReasonCode.LEASE_EXPIRED if expired else ReasonCode.LEASE_HELD, values)
+
+
+async def queue_reason(engine: Engine, task: Task) -> Reason:
     """Why nobody has taken a queued task yet."""
     transport, service = transport_of(task.queue or ""), service_of(task.queue or "")
-    since = (engine.store.now() - (task.ready_at or task.created_at)) / 1000
+    since = task.ready_at or task.created_at
     if transport in ("script", "local"):
-        return await local_line(engine, transport, service, since)
+        return await local_reason(engine, transport, service, since)
     if transport == "link":
-        return await link_line(engine, task, service, since)
+        return await link_reason(engine, task, service, since)
     if transport == "pod":
-        return await launch_line(engine, since)
+        out = await is_launched(engine)
+        code = ReasonCode.QUEUE_PODS_OUT if out else ReasonCode.QUEUE_NO_LAUNCHER
+        return Reason(code, ReasonValues(since=since))
     alive = await live_workers(engine, transport=transport)
     able = [worker for worker in alive if serves(worker, service)]
     # A development server does the work of such workers itself.
@@ -153,74 +189,88 @@ async def queue_line(engine: Engine, task: Task) -> str:
         if serves(worker, f"{transport}:{service}")
     ]
     if not able:
-        others = await other_transports(engine, transport, service)
-        fails = await fails_line(engine, task, transport)
-        return f' for {since:.0f} s: no live {transport} worker serves "{service}"{others}{fails}'
-    return f' for {since:.0f} s: all {len(able)} {transport} workers for "{service}" are busy'
+        return await unserved_reason(engine, task, transport, service)
+    values = ReasonValues(since=since, workers=len(able), transport=transport, service=service)
+    return Reason(ReasonCode.QUEUE_BUSY, values)
 
 
-_EXEC_TYPES = {"pull": "queue", "push": "http"}
+async def unserved_reason(engine: Engine, task: Task, transport: str, service: str) -> Reason:
+    """That nobody serves a task, and who does so by another transport, which is the usual slip."""
+    other_worker, other_transport = await other_server(engine, transport, service)
+    values = ReasonValues(
+        since=task.ready_at or task.created_at,
+        transport=transport,
+        service=service,
+        other_worker=other_worker,
+        other_transport=other_transport,
+        fails_after_s=await fails_after_s(engine, task, transport),
+    )
+    return Reason(ReasonCode.QUEUE_NO_WORKER, values)
 
 
-async def other_transports(engine: Engine, transport: str, service: str) -> str:
-    """Who serves the same by another transport, which is the usual slip."""
-    for other, exec_type in _EXEC_TYPES.items():
+async def other_server(engine: Engine, transport: str, service: str) -> tuple[str, str]:
+    for other in ("pull", "push"):
         alive = await live_workers(engine, transport=other) if other != transport else ()
         able = next((worker for worker in alive if serves(worker, service)), None)
         if able is not None:
-            hint = f"write exec_type: {exec_type}, or start it with --transport {transport}"
-            return f"; {able.id} serves it by {other}: {hint}"
-    return ""
+            return able.id, other
+    return "", ""
 
 
-async def fails_line(engine: Engine, task: Task, transport: str) -> str:
-    """That a call which stays without a worker fails, where it does."""
+async def fails_after_s(engine: Engine, task: Task, transport: str) -> float:
+    """When a call which stays without a worker fails; 0 where it does not."""
     if transport != "push":
-        return ""
+        return 0.0
     async with engine.store.session() as session:
         runs = await session.rows(Run, [task.run_id])
-    if not any(run.dialect == POCKETFLOW for run in runs):
-        return ""
-    return f"; it fails after {engine.settings.no_worker_s:.0f} s without one"
+    pocket = any(run.dialect == POCKETFLOW for run in runs)
+    return float(engine.settings.no_worker_s) if pocket else 0.0
 
 
-async def link_line(engine: Engine, task: Task, service: str, since: float) -> str:
+async def link_reason(engine: Engine, task: Task, service: str, since: int) -> Reason:
     """Why no worker on the link has taken a task of a package."""
     package = service.partition(":")[0]
     alive = await live_workers(engine, transport="link")
     owner = owner_of(task.queue)
     if owner is not None:
         there = any(worker.id == owner for worker in alive)
-        state = "is busy" if there else "is not on the link; others may have it when it is given up"
-        return f" for {since:.0f} s: it belongs to worker {owner}, which {state}"
+        code = ReasonCode.QUEUE_OWNER_BUSY if there else ReasonCode.QUEUE_OWNER_AWAY
+        return Reason(code, ReasonValues(since=since, worker=owner))
     able = [worker for worker in alive if serves(worker, package)]
     if able:
-        return f" for {since:.0f} s: all {len(able)} workers that have {package} are busy"
-    if alive:
-        told = engine.installing.get(package)
-        more = "" if told is None else f"; {told.line(engine.store.now())}"
-        return f" for {since:.0f} s: none of {len(alive)} workers on the link has {package}{more}"
-    hint = "start one with `windlass worker packages --transport link`"
-    return f" for {since:.0f} s: no worker on the link has {package}; {hint}"
+        values = ReasonValues(since=since, workers=len(able), package=package)
+        return Reason(ReasonCode.QUEUE_PACKAGE_BUSY, values)
+    if not alive:
+        return Reason(ReasonCode.QUEUE_NO_LINK, ReasonValues(since=since, package=package))
+    told = engine.installing.get(package)
+    values = ReasonValues(
+        since=since,
+        workers=len(alive),
+        package=package,
+        install_worker="" if told is None else told.worker_id,
+        install_at=0 if told is None else told.asked_at,
+        install_error="" if told is None else told.error or "",
+    )
+    return Reason(ReasonCode.QUEUE_PACKAGE_MISSING, values)
 
 
-async def pod_line(engine: Engine, attempt: Attempt) -> str:
+async def pod_reason(engine: Engine, attempt: Attempt) -> Reason:
     """How far the pod of an attempt has come, as its launcher saw it last."""
-    pod = f"pod {read_ref(attempt.external_ref).pod}"
-    stop = ", asked to stop" if attempt.cancel_at is not None else ""
+    waits = engine.system.pods_wait.get(attempt.id, Reason(ReasonCode.POD_PENDING))
+    said, at = PodProgress(), 0
     if attempt.state is AttemptState.RUNNING:
-        said = await progress_line(engine, attempt.id)
-        return f"runs in {pod} (attempt {attempt.number}{stop}){said}"
-    waits = engine.system.pods_wait.get(attempt.id, "has not begun")
-    return f"is {pod} (attempt {attempt.number}{stop}), which {waits}"
-
-
-async def launch_line(engine: Engine, since: float) -> str:
-    """Why nobody has made a pod of a task."""
-    if await is_launched(engine):
-        return f" for {since:.0f} s: as many pods are out as may be; see --kube-pods"
-    hint = "start one with --kube-url, --kubeconfig or --kube-in-cluster"
-    return f" for {since:.0f} s: no server launches pods; {hint}"
+        waits = Reason(ReasonCode.POD_RUNNING)
+        said, at = await progress_of(engine, attempt.id) or (said, at)
+    values = msgspec.structs.replace(
+        waits.values,
+        pod=read_ref(attempt.external_ref).pod,
+        attempt=attempt.number,
+        stopping=attempt.cancel_at is not None,
+        share=-1.0 if said.share is None else said.share,
+        heard_at=at,
+        message=said.message or waits.values.message,
+    )
+    return Reason(waits.code, values)
 
 
 async def is_launched(engine: Engine) -> bool:
@@ -229,32 +279,33 @@ async def is_launched(engine: Engine) -> bool:
     return any(LAUNCHES in msgspec.json.decode(row.services) for row in control)
 
 
-async def local_line(engine: Engine, transport: str, service: str, since: float) -> str:
+async def local_reason(engine: Engine, transport: str, service: str, since: int) -> Reason:
     """Why no process of the control plane has taken a task that only it can do."""
     control = await live_workers(engine, transport="control")
+    values = ReasonValues(since=since, service=service)
     if not control:
-        return f" for {since:.0f} s: no control plane is running"
+        return Reason(ReasonCode.QUEUE_NO_SERVER, values)
     able = any(f"{transport}:{service}" in msgspec.json.decode(row.services) for row in control)
     if able:
-        return f" for {since:.0f} s: all slots for it are busy"
+        return Reason(ReasonCode.QUEUE_SLOTS_BUSY, values)
     if transport == "script":
-        return " for a script, and scripts are off; start the server with --allow-scripts"
-    return f' for {since:.0f} s: no server has a local function "{service}"'
+        return Reason(ReasonCode.QUEUE_SCRIPTS_OFF, values)
+    return Reason(ReasonCode.QUEUE_NO_FUNCTION, values)
 
 
-def waiting_line(task: Task, now: int) -> str:
-    left = f" for {(task.due_at - now) / 1000:.0f} s more" if task.due_at is not None else ""
+def waiting_reason(task: Task) -> Reason:
+    until = task.due_at or 0
     match task.kind:
         case "timer":
-            return f"sleeps{left}"
-        case "approval":
-            until = f", expires in {(task.due_at - now) / 1000:.0f} s" if task.due_at else ""
-            return f"waits for a person to answer{until}"
+            return Reason(ReasonCode.SLEEP, ReasonValues(until=until))
         case "wait":
-            return f'waits for signal "{task.wait_key}"{left}'
+            return Reason(ReasonCode.SIGNAL, ReasonValues(key=task.wait_key or "", until=until))
+        case "approval":
+            return Reason(ReasonCode.CHECKPOINT, ReasonValues(until=until))
         case _ if task.wait_key:
-            return f"waits for a person to answer{left}"
+            return Reason(ReasonCode.CHECKPOINT, ReasonValues(until=until))
         case _:
             failure = read_failure(task.error)
-            cause = f" after: {failure.message}" if failure is not None else ""
-            return f"waits{left} before attempt {task.attempts + 1}{cause}"
+            cause = failure.message if failure is not None else ""
+            values = ReasonValues(until=until, attempt=task.attempts + 1, message=cause)
+            return Reason(ReasonCode.RETRY_PAUSE, values)

@@ -12,10 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from windlass.dialects.workflow import check_workflow, definition_hash, is_uuid, resolve
-from windlass.engine.catalog import catalog_of, packages_named
+from windlass.engine.catalog import catalog_of, packages_named, plans_something
 from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
-from windlass.engine.flows import Along, Target, described, encode, target_of
+from windlass.engine.flows import Along, Startable, described, encode, target_of
 from windlass.engine.workers import get_worker, state_of
 from windlass.model.errors import Conflict, DefinitionError, Problem, Unavailable
 from windlass.model.resources import ConflictingPins, resource_owner
@@ -36,7 +36,7 @@ _RECENT_MAX = 1_000
 class PublishedWorkflow(msgspec.Struct, frozen=True):
     """A workflow's version, ready to run."""
 
-    target: Target
+    target: Startable
     hash: str
     created: bool
     warnings: tuple[Problem, ...] = ()
@@ -74,12 +74,12 @@ async def publish_workflow(
     raise AssertionError("unreachable")
 
 
-async def up_to_date(engine: Engine, target: Target) -> Target:
+async def up_to_date(engine: Engine, target: Startable) -> Startable:
     """The version a run of a workflow that was published before should use: where it says which
     other versions of a package will do, and nobody has the one it took then, one that took
     another."""
     key = f"up to date: {target.version_id}"
-    known: Target | None = recalled(engine, key)
+    known: Startable | None = recalled(engine, key)
     if known is not None:
         return known
     async with engine.store.session() as session:
@@ -111,7 +111,7 @@ async def _publish(
     digest: str,
     lock: str | None,
     along: Along | None,
-) -> tuple[Target, bool]:
+) -> tuple[Startable, bool]:
     """The version of this text under these packages, made if it is new."""
     version_id = version_id_of(engine, f"{digest}:{lock}:False")
     async with engine.store.session() as session:
@@ -129,7 +129,7 @@ async def _publish(
 
 async def _keep_draft(
     engine: Engine, definition: dict[str, object], digest: str, along: Along | None
-) -> tuple[Target, bool]:
+) -> tuple[Startable, bool]:
     """A draft is always the newest version: text that was replaced and comes back is a new one."""
     flow = await _keep_flow(engine, definition)
     newest = await _newest(engine, flow)
@@ -224,8 +224,8 @@ def name_of(definition: dict[str, object]) -> str:
 
 
 def check_is_workflow(definition: object) -> None:
-    """Refuse what has no package at all, which no worker could run."""
-    if not packages_named(definition):
+    """Refuse what has no package at all and plans nothing, which no worker could run."""
+    if not packages_named(definition) and not plans_something(definition):
         reason = "no node has a package; a worker cannot tell what to run"
         raise DefinitionError([Problem("nodes", reason, 'give each {"package": {"name": …}}')])
 

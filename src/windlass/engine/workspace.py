@@ -1,6 +1,6 @@
 """Rows in memory: what decisions read, kept between passes while a run is busy.
 
-A `RunView` holds rows of one run as last committed by this process. It may be out of date when
+A `LoadedRun` holds rows of one run as last committed by this process. It may be out of date when
 another process has moved the run; nothing is lost by that, because saving checks the run's `seq`,
 and on a mismatch the view is thrown away and read again. So the cache saves reads and never
 decides anything by itself.
@@ -71,7 +71,7 @@ _ASKED_AGAIN = (AffinityHold, EnvResource, GraphPatch, Action, Approval, EnvSess
 counts, or it is hardly ever asked for."""
 
 
-class RunView:
+class LoadedRun:
     """The rows of one run that are in memory."""
 
     def __init__(self, run_id: str) -> None:
@@ -282,15 +282,19 @@ class Workspace:
         self._runs_max = runs_max
         self._bytes_max = bytes_max
         self._bytes = 0
-        self._views: OrderedDict[str, RunView] = OrderedDict()
+        self._views: OrderedDict[str, LoadedRun] = OrderedDict()
         self._parsed: OrderedDict[str, int] = OrderedDict()
         """Runs whose large parameters are parsed in memory, and what they take."""
 
-    def view(self, run_id: str) -> RunView:
+    def view(self, run_id: str) -> LoadedRun:
         view = self._views.get(run_id)
         if view is None:
-            view = self._views[run_id] = RunView(run_id)
+            view = self._views[run_id] = LoadedRun(run_id)
         return view
+
+    def has(self, run_id: str) -> bool:
+        """Whether a run is in memory, as those are that go on."""
+        return run_id in self._views
 
     def forget(self, run_id: str) -> None:
         view = self._views.pop(run_id, None)
@@ -298,7 +302,7 @@ class Workspace:
             self._bytes -= view.bytes
             self._parsed.pop(run_id, None)
 
-    def decided(self, view: RunView) -> None:
+    def decided(self, view: LoadedRun) -> None:
         """After a decision: of runs with large parameters, only some keep them parsed. A pass may
         go through many such runs, so this does not wait for its end."""
         run = view.run
@@ -346,7 +350,7 @@ class Batch:
             for table, some in rows.items()
         )
 
-    def add(self, decision: Decision, view: "RunView | None") -> None:
+    def add(self, decision: Decision, view: "LoadedRun | None") -> None:
         """Add a decision before it is applied to the view it was made from."""
         writes = self.writes
         for table, keys in decision.removed.items():
@@ -361,11 +365,11 @@ class Batch:
                 removed.difference_update(rows)
             writes.made.setdefault(table, {}).update(rows)
         for table, rows in decision.changed.items():
-            made = writes.made.get(table, {})
+            made = writes.made.get(table)
             changed = writes.changed.setdefault(table, {})
             was = writes.was.setdefault(table, {})
             for key, row in rows.items():
-                if key in made:
+                if made is not None and key in made:
                     made[key] = row
                     continue
                 if view is not None and key not in was:

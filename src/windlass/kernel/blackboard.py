@@ -104,13 +104,16 @@ def say(turn: Turn, key: str, value: Any, attempt_id: str = "", epoch: int = 0) 
 def say_goal(turn: Turn, task: Task, settings: PlanSettings) -> None:
     """What everybody of a plan should know."""
     told = {"run_id": turn.run.id, "goal": settings.goal, "input": settings.input}
-    say(turn, goal_key(task), told)
+    say(turn, goal_key(turn, task), told)
 
 
-def goal_key(task: Task) -> str:
-    """Where a plan's goal stands: a run may have plans within plans."""
-    top = task.scope == task.run_id
-    return run_key(task.run_id, "context.goal") if top else task_key(task.id, "context.goal")
+def goal_key(turn: Turn, task: Task) -> str:
+    """Where a plan's goal stands: with the run if the run is nothing else, and with the plan's own
+    task where it is one node of several."""
+    alone = task.scope == task.run_id and turn.graph.starts[""] == (task.node,)
+    if alone and not turn.graph.edges.get(task.node):
+        return run_key(task.run_id, "context.goal")
+    return task_key(task.id, "context.goal")
 
 
 def say_result(turn: Turn, task: Task) -> None:
@@ -161,12 +164,12 @@ def rebuild(turn: Turn) -> tuple[int, int]:
 
 def captured(turn: Turn, task: Task, predecessors: list[str]) -> list[dict[str, Any]]:
     """The revisions of what an attempt is given: the goal, and what its predecessors came to."""
-    keys = [goal_key(turn.task(task.scope)), *(result_key(each) for each in predecessors)]
+    keys = [goal_key(turn, turn.task(task.scope)), *(result_key(each) for each in predecessors)]
     return revisions(turn, keys)
 
 
 def captured_goal(turn: Turn, task: Task) -> list[dict[str, Any]]:
-    return revisions(turn, [goal_key(task)])
+    return revisions(turn, [goal_key(turn, task)])
 
 
 def revisions(turn: Turn, keys: list[str]) -> list[dict[str, Any]]:

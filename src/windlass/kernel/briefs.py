@@ -25,12 +25,14 @@ from windlass.model.values import is_object
 from windlass.model.verdicts import read_verdict
 from windlass.model.work_answers import WorkAnswer, kept_answer
 
+Brief = dict[str, Any]
+
 _TRIES_TOLD = 20
 """Of how many earlier tries a brief tells."""
 _TEXT_MAX = 4_000
 
 
-def verify_brief(turn: Turn, task: Task, node: Node, claim: Attempt) -> Json:
+def verify_brief(turn: Turn, task: Task, node: Node, claim: Attempt) -> Brief:
     """What a verifier is asked to judge."""
     assert node.verification is not None
     brief = common(turn, task, node, Role.VERIFY)
@@ -38,7 +40,7 @@ def verify_brief(turn: Turn, task: Task, node: Node, claim: Attempt) -> Json:
     brief["result"] = result_told(claim, planned=node.planned is not None)
     brief["policy"] = node.verification.policy
     brief["env_drift"] = drift_told(node, claim)
-    return encode(brief)
+    return brief
 
 
 def drift_told(node: Node, claim: Attempt) -> EnvDrift:
@@ -48,9 +50,9 @@ def drift_told(node: Node, claim: Attempt) -> EnvDrift:
     return read_notes(claim.notes).env_drift or NOT_SEEN
 
 
-def work_brief(turn: Turn, task: Task, node: Node, env: dict[str, Any] | None) -> Json:
+def work_brief(turn: Turn, task: Task, node: Node, env: dict[str, Any] | None) -> Brief:
     """What a worker of a plan's task is asked to do, and where."""
-    return encode({**common(turn, task, node, Role.WORK), "env": env})
+    return {**common(turn, task, node, Role.WORK), "env": env}
 
 
 def plan_brief(
@@ -60,11 +62,11 @@ def plan_brief(
     wanted: dict[str, Any],
     profiles: Sequence[str] = (),
     envs: Sequence[tuple[str, str, str]] = (),
-) -> Json:
+) -> Brief:
     """What a planner is asked for: a first plan, or another one and why."""
     nodes = tasks_of(turn.graph, task.node)
     rows = turn.rows(Task, [task_id(task.id, node.path, 0) for node in nodes])
-    brief: dict[str, Any] = {
+    return {
         "role": str(Role.PLAN),
         "run": run_told(turn, settings),
         "task": {
@@ -95,7 +97,6 @@ def plan_brief(
         ],
         "profiles": list(profiles),
     }
-    return encode(brief)
 
 
 def run_told(turn: Turn, settings: PlanSettings | None) -> dict[str, Any]:
@@ -140,13 +141,24 @@ def answers_told(turn: Turn, task: Task, outside: list[str]) -> list[dict[str, A
     return told
 
 
+def settings_in(turn: Turn, container: Task) -> PlanSettings:
+    """The settings of a plan, read once for all its tasks: the whole plan may stand in them."""
+    key = ("settings", container.id)
+    text, settings = turn.view.memo.get(key, ("", None))
+    if settings is None or text != container.input:
+        settings = settings_of(container.input)
+        turn.view.memo[key] = container.input, settings
+    found: PlanSettings = settings
+    return found
+
+
 def common(turn: Turn, task: Task, node: Node, role: Role) -> dict[str, Any]:
     """What every brief has."""
     planned = node.planned
     container = container_of(turn, task) if planned is not None else None
     needs = [node_path(node.scope_path, name) for name in planned.depends_on] if planned else []
     rows = turn.rows(Task, [task_id(task.scope, path, 0) for path in needs])
-    settings = settings_of(container.input) if container is not None else None
+    settings = settings_in(turn, container) if container is not None else None
     outside = settings.asked.get(node.key, []) if settings is not None else []
     return {
         "role": str(role),
@@ -181,7 +193,7 @@ def profile_of(node: Node) -> str:
 def given_brief(turn: Turn, task: Task, node: Node) -> Json:
     """The brief of the attempt that a task has, once more, for whoever has lost it."""
     before = replace(task, attempts=task.attempts - 1)
-    return work_brief(turn, before, node, None)
+    return encode(work_brief(turn, before, node, None))
 
 
 def inputs_told(task: Task, node: Node, settings: PlanSettings | None) -> Any:
@@ -191,10 +203,16 @@ def inputs_told(task: Task, node: Node, settings: PlanSettings | None) -> Any:
     return {**inputs, **hints} if hints and is_object(inputs) else hints or inputs
 
 
+def claim_told(claim: Attempt, *, planned: bool) -> WorkAnswer:
+    """What an attempt claims. A plain value is itself the structured output."""
+    if planned:
+        return kept_answer(claim.output)
+    return WorkAnswer(structured_output=parse(claim.output))
+
+
 def result_told(claim: Attempt, *, planned: bool) -> dict[str, Any]:
-    """A claim as a verifier sees it. A plain value is itself the structured output."""
-    plain = WorkAnswer(structured_output=parse(claim.output))
-    answer = kept_answer(claim.output) if planned else plain
+    """A claim as a verifier sees it."""
+    answer = claim_told(claim, planned=planned)
     return {
         "summary": answer.summary,
         "structured_output": answer.structured_output,

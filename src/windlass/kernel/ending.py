@@ -4,7 +4,7 @@ from typing import Any
 
 from windlass.kernel.placement import let_go, packages_of
 from windlass.kernel.turn import Turn
-from windlass.model.quotas import QueuedRun
+from windlass.model.quotas import QueuedRun, is_queued
 from windlass.model.rows import Binding, Run
 from windlass.model.states import RUN_ENDED, RunState
 
@@ -14,7 +14,8 @@ def end_run(turn: Turn, state: RunState, **columns: Any) -> None:
     run = turn.run
     if run.quota:
         give_place_back(turn, run)
-    turn.set_run(state=state, finished_at=turn.now, node="", **columns)
+    began_at = None if is_queued(run) else run.started_at or turn.now
+    turn.set_run(state=state, started_at=began_at, finished_at=turn.now, node="", **columns)
     keys = [(turn.run.id, package) for package in packages_of(turn)]
     bound = turn.rows(Binding, keys).values()
     for worker_id in sorted({binding.worker_id for binding in bound if binding is not None}):
@@ -24,7 +25,7 @@ def end_run(turn: Turn, state: RunState, **columns: Any) -> None:
 def give_place_back(turn: Turn, run: Run) -> None:
     """What a run holds by its quota is free; one that has not begun holds nothing, and waits no
     longer."""
-    if run.started_at is None:
+    if is_queued(run):
         turn.remove(QueuedRun, run.id)
     elif run.state not in RUN_ENDED:
         turn.settled.append(run)

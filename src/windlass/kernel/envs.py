@@ -94,9 +94,12 @@ def refused(turn: Turn, session: EnvSession, by: EnvRefused) -> None:
     """The place cannot be made: that is a failure of the task's, tried again like any other."""
     give_back(turn, session, f"refused: {by.message}")
     task = turn.task(session.task_id)
-    if not is_allocating(task):
+    if task.env != session.id:
         return
+    waited = is_allocating(task)
     task = turn.move(task, task.state, env="")
+    if not waited:
+        return  # Once it may go on it gets another place.
     failure = Failure("failed", f'env "{session.resource}": {by.message}', code="env")
     node, failures = turn.node(task), task.failures + 1
     if failures <= node.retry.retries_max:
@@ -225,6 +228,16 @@ def give_back(turn: Turn, session: EnvSession, reason: str) -> None:
     note(turn, ending)
     turn.drop_timer(session.task_id, TIMER)
     turn.make(effect_of(turn, ending, RELEASE))
+
+
+def leave(turn: Turn, task: Task) -> None:
+    """A task that counts no longer gives its place back at once: taken up again in this very turn,
+    it may need another one."""
+    session = turn.get(EnvSession, task.env) if task.env else None
+    if session is not None and session.state not in ENV_OVER:
+        give_back(turn, session, f"its task is {task.state}")
+    if task.env:
+        turn.move(task, task.state, env="")
 
 
 def expired(turn: Turn, task: Task) -> None:

@@ -28,7 +28,7 @@ def fork(graph: Graph, event: ForkRun, now: int, limits: Limits) -> Decision:
     """Make the run; its rows are all new."""
     copies = Copies([event.run, *event.rows])
     turn = Turn(graph, copies, event.run, now, limits)
-    if graph.joins:
+    if graph.counts_edges:
         task = reopen.reopen(turn, event.task_id, descendants=True)
     else:
         task = redo.redo(turn, event.task_id, descendants=True)

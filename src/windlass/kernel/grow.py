@@ -19,7 +19,7 @@ from windlass.kernel.superseded import mark_superseded
 from windlass.kernel.turn import Turn
 from windlass.model.errors import Conflict, DefinitionError
 from windlass.model.graph import SCOPES, Graph
-from windlass.model.patches import GraphPatch, Patch
+from windlass.model.patches import GraphPatch, Patch, read_patch
 from windlass.model.quotas import is_queued
 from windlass.model.rows import Task
 from windlass.model.states import RUN_ENDED, TASK_ENDED, RunState, TaskState
@@ -32,7 +32,7 @@ def already(turn: Turn, patch: Patch, revision: int) -> int | None:
         return None
     if revision < now:
         known = turn.get(GraphPatch, (turn.run.id, revision + 1))
-        if known is not None and known.patch == patch.json():
+        if known is not None and read_patch(known.patch) == patch:
             return revision + 1
     text = f"the graph of run {turn.run.id} is at revision {now}, the patch is for {revision}"
     raise Conflict(f"{text}; look at it again")
@@ -44,7 +44,8 @@ def patch_graph(turn: Turn, patch: Patch, within: str = "") -> int:
     run = turn.run
     if run.state in RUN_ENDED or run.state is RunState.CANCELLING:
         raise Conflict(f"run {run.id} is {run.state}; its graph cannot grow any more")
-    found = problems_of(turn.graph, patch, turn.limits, run.graph_rev)
+    text = patch.json()
+    found = problems_of(turn.graph, patch, turn.limits, run.graph_rev, len(text))
     if found:
         raise DefinitionError(found)
     tasks = tasks_within(turn, within) if within else turn.all_tasks()
@@ -59,12 +60,14 @@ def patch_graph(turn: Turn, patch: Patch, within: str = "") -> int:
     unbind(turn, set(before) - set(packages_of(turn)))
     revision = run.graph_rev + 1
     turn.set_run(graph_rev=revision)
-    turn.make(GraphPatch(run_id=run.id, rev=revision, patch=patch.json(), created_at=turn.now))
+    turn.make(GraphPatch(run_id=run.id, rev=revision, patch=text, created_at=turn.now))
     ids = {row.id for row in dropped}
     scopes = {row.scope for row in dropped if row.scope not in ids}
     if scopes:
         restore_scopes(turn, tasks, scopes, ids)
     turn.note(revision=revision, added=len(patch.nodes), dropped=list(patch.drop))
+    if is_queued(run):
+        return revision  # It has yet to begin, and does so with the graph it has by then.
     recount(turn, [row for row in tasks if not is_called(turn.graph, row)], within)
     if not within:
         end_what_is_over(turn, tasks)
@@ -117,6 +120,5 @@ def end_what_is_over(turn: Turn, tasks: Sequence[Task]) -> None:
         if running and not task.open and not any(v.scope == task.id for v in turn.visits):
             end_scope(turn, task)
     run = turn.run
-    over = run.state in RUN_ENDED or is_queued(run)
-    if not run.open and not turn.visits and not over:
+    if not run.open and not turn.visits and run.state not in RUN_ENDED:
         end_run(turn, RunState.SUCCEEDED)

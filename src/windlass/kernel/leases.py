@@ -1,10 +1,16 @@
 """Leases: an attempt is made for whoever claims a task, whatever the attempt is for."""
 
+from typing import Any
+
+from msgspec.structs import replace
+
 from windlass.kernel.events import Claim
 from windlass.kernel.turn import Turn
+from windlass.kernel.values import encode
 from windlass.model.assignment import Assignment
 from windlass.model.graph import Kind, Target
 from windlass.model.ids import attempt_id
+from windlass.model.manifests import manifest_of
 from windlass.model.rows import Attempt, Failure, Json, Task
 from windlass.model.states import AttemptState, Role, TaskState
 
@@ -52,8 +58,19 @@ def lease(turn: Turn, task: Task, by: Claim, role: Role = Role.WORK) -> Attempt:
     return attempt
 
 
+def give(turn: Turn, attempt: Attempt, brief: dict[str, Any]) -> Json:
+    """A brief as its attempt gets it; what it gives is kept with the attempt."""
+    turn.change(replace(attempt, manifest=manifest_of(brief).json()))
+    return encode(brief)
+
+
 def with_brief(
-    turn: Turn, task: Task, attempt: Attempt, target: Target, brief: Json, timeout_ms: int = 0
+    turn: Turn,
+    task: Task,
+    attempt: Attempt,
+    target: Target,
+    brief: dict[str, Any],
+    timeout_ms: int = 0,
 ) -> Assignment:
     """What whoever plans or judges gets: all they need to know is in the brief."""
     return Assignment(
@@ -63,7 +80,7 @@ def with_brief(
         node=task.node,
         number=attempt.number,
         queue=attempt.queue,
-        input=brief,
+        input=give(turn, attempt, brief),
         params="{}",
         lease_until=attempt.lease_until,
         claimed_at=attempt.claimed_at,

@@ -42,7 +42,7 @@ def extended(graph: Graph, patch: Patch) -> Graph:
     for edge in patch.edges:
         edges[edge.source] = (*edges.get(edge.source, ()), edge)
     _count(touched, joins, edges, starts)
-    kept = (graph.fails_run, graph.params, graph.budget)
+    kept = (graph.fails_run, graph.params, graph.budget, graph.grows)
     return Graph(starts, nodes, edges, joins, *kept)
 
 
@@ -84,9 +84,12 @@ def is_branch(nodes: dict[str, Node], path: str) -> bool:
     return around is not None and around.kind in FAN_OUTS
 
 
-def problems_of(graph: Graph, patch: Patch, limits: Limits, revision: int) -> list[Problem]:
-    """Everything that speaks against a patch; nothing if it may be taken."""
-    found = list(_too_much(graph, patch, limits, revision))
+def problems_of(
+    graph: Graph, patch: Patch, limits: Limits, revision: int, size: int
+) -> list[Problem]:
+    """Everything that speaks against a patch, whose text has that `size`; nothing if it may be
+    taken."""
+    found = list(_too_much(graph, patch, limits, revision, size))
     if found:
         return found  # What is too large is not looked at any closer.
     after = {**graph.nodes, **{node.path: node for node in patch.nodes}}
@@ -115,11 +118,13 @@ def _empty_scopes(patch: Patch, alive: set[str]) -> Iterable[Problem]:
             yield Problem(scope or "graph", reason, "drop the container, or cancel the run")
 
 
-def _too_much(graph: Graph, patch: Patch, limits: Limits, revision: int) -> Iterable[Problem]:
+def _too_much(
+    graph: Graph, patch: Patch, limits: Limits, revision: int, size: int
+) -> Iterable[Problem]:
     counts = (
         ("nodes", len(patch.nodes) + len(patch.drop) + len(patch.redo), limits.patch_nodes_max),
         ("edges", len(patch.edges), limits.patch_edges_max),
-        ("bytes", len(patch.json()), limits.patch_bytes_max),
+        ("bytes", size, limits.patch_bytes_max),
         ("nodes in the run's graph", len(graph.nodes) + len(patch.nodes), limits.run_nodes_max),
         ("patches of the run", revision + 1, limits.patches_max),
     )
@@ -128,7 +133,7 @@ def _too_much(graph: Graph, patch: Patch, limits: Limits, revision: int) -> Iter
             yield Problem("patch", f"{count:,} {what}, at most {most:,}", "make it smaller")
     if not (patch.nodes or patch.edges or patch.drop or patch.redo):
         yield Problem("patch", "it changes nothing", "add or drop something")
-    if not graph.joins:
+    if not graph.counts_edges:
         hint = "start a run of a graph whose nodes wait for all their edges"
         yield Problem("patch", "the run follows one edge at a time, and cannot grow", hint)
 
@@ -151,6 +156,9 @@ def _node_problems(
     around = after.get(scope)
     if scope and (around is None or not _may_hold(graph, patch, around, node)):
         yield Problem(path, f'"{scope}" is no container that nodes can be added to')
+    if not scope and not _waits(graph, ""):
+        hint = "a flow grows in its plans only"
+        yield Problem(path, "the run follows one edge at a time here, and cannot grow", hint)
     if node.awaited or node.next:
         yield Problem(path, "middlewares cannot be added to a run")
     if node.kind is Kind.CALL and node.target is None:
@@ -165,14 +173,21 @@ def _node_problems(
 
 
 def _may_hold(graph: Graph, patch: Patch, around: Node, node: Node) -> bool:
-    """Whether nodes may be put into a container: a fan-out that comes with the patch, or a subflow
-    whose nodes all wait for their edges."""
+    """Whether nodes may be put into a container: a plan, a fan-out that comes with the patch, or a
+    subflow whose nodes all wait for their edges."""
+    if around.kind is Kind.PLAN:
+        return node.kind is Kind.CALL
     new = any(other.path == around.path for other in patch.nodes)
     if around.kind in FAN_OUTS:
         return new and node.kind is Kind.CALL
-    first = graph.starts.get(around.path, ())
-    plain = all(path in graph.joins and not graph.nodes[path].next for path in first)
-    return around.kind in SCOPES and (new or (around.path in graph.joins and plain))
+    stands = around.path in graph.joins and _waits(graph, around.path)
+    return around.kind in SCOPES and (new or stands)
+
+
+def _waits(graph: Graph, scope: str) -> bool:
+    """Whether the nodes of a scope wait for all their edges, so that there may be more of them."""
+    first = graph.starts.get(scope, ())
+    return all(path in graph.joins and not graph.nodes[path].next for path in first)
 
 
 def _wanted_inside(node: Node) -> list[str]:
@@ -194,8 +209,30 @@ def _edge_problems(alive: set[str], edge: Edge, where: str) -> Iterable[Problem]
         yield Problem(where, "it crosses the border of a container", "both ends stand in one")
 
 
+def _goes_round(graph: Graph, patch: Patch) -> bool:
+    """Whether some way leads in a circle: one look at each edge, where naming the edges of a circle
+    takes many. Taken away one by one, nodes that nothing leads to are all there is without one."""
+    onward: defaultdict[str, list[str]] = defaultdict(list)
+    into: Counter[str] = Counter()
+    touched, away = scopes_of(patch), {*patch.drop}
+    kept = (edge for path, leaving in graph.edges.items() if path not in away for edge in leaving)
+    for edge in (*(edge for edge in kept if edge.target not in away), *patch.edges):
+        if edge.target and edge.target.rpartition("/")[0] in touched:
+            onward[edge.source].append(edge.target)
+            into[edge.target] += 1
+    free = [path for path in onward if not into[path]]
+    left = into.total()
+    while free:
+        for target in onward.get(free.pop(), ()):
+            left -= 1
+            into[target] -= 1
+            if not into[target]:
+                free.append(target)
+    return left > 0
+
+
 def _cycles(graph: Graph, patch: Patch) -> list[Problem]:
-    if not patch.edges:
+    if not patch.edges or not _goes_round(graph, patch):
         return []
     after = extended(graph, patch)
     return [

@@ -86,7 +86,8 @@ def observed(turn: Turn, event: PodObserved) -> Decision:
     if attempt is None or not attempt.external_ref:
         return Decision(answer=Outcome.UNKNOWN)
     ref = read_ref(attempt.external_ref)
-    if seen.pod != ref.pod or (ref.uid and seen.uid and seen.uid != ref.uid):
+    # Without a uid it says that there is no pod, which somebody else may have made meanwhile.
+    if seen.pod != ref.pod or (ref.uid and seen.uid != ref.uid):
         return Decision(answer=Outcome.STALE)
     task = turn.task(attempt.task_id)
     if task.attempts != attempt.number:

@@ -214,6 +214,7 @@ def reopen_around(turn: Turn, task: Task) -> None:
         turn.set_run(
             state=RunState.RUNNING,
             generation=run.generation + 1,
+            started_at=run.started_at or turn.now,
             error=None,
             finished_at=None,
         )

@@ -68,8 +68,19 @@ def redone_from(
     task = first_caller(graph, tasks, find_task(tasks, task_id, run.id))
     if task.state is TaskState.PENDING or task.edges_open:
         raise Conflict(f"task {task.id} has not begun; there is nothing to do again")
+    check_inside_stands(tasks, task)
     later = downstream(graph, tasks, task)
     return task, later if is_called_again(task) else [task, *later]
+
+
+def check_inside_stands(tasks: Sequence[Task], task: Task) -> None:
+    """The inside of a plan's node is that of its newest visit: what an earlier one had planned is
+    part of the record, and no graph that anything could go on in."""
+    above = set(places_above(task.id))
+    for plan in (row for row in tasks if row.id in above and row.kind == Kind.PLAN):
+        if any(row.node == plan.node and row.made_seq > plan.made_seq for row in tasks):
+            text = f"{plan.node} was visited and planned again after {plan.id}"
+            raise Conflict(f"{text}; retry from the plan itself: {plan.id}")
 
 
 def is_called_again(task: Task) -> bool:
@@ -91,7 +102,12 @@ def reopened(
     if is_settled(graph, task):
         text = f"the run went on after {task.id} was {task.state}"
         raise Conflict(f"{text}; retry from it, with what came after it")
+    check_inside_stands(tasks, task)
     around = {place for place in places_above(task.id) if place != run.id}
+    for row in own:
+        if row.id in around and is_settled(graph, row):
+            text = f"the run went on after {row.id}, which {task.id} is in, was {row.state}"
+            raise Conflict(f"{text}; retry from it, with what came after it")
     return task, [row for row in own if is_undone(graph, row) or row.id in around]
 
 

@@ -42,11 +42,16 @@ from windlass.model.states import ATTEMPT_LIVE, AttemptState, Role, TaskState
 
 def claim(turn: Turn, event: Claim) -> Decision:
     task = turn.get(Task, event.task_id)
-    if task is None or not task.claimable:
+    if task is None or not task.claimable or lacks_place(turn, task):
         return NOTHING
     turn.left = event.left
     assignment = claim_task(turn, task, event)
     return finish(turn, "attempt.claimed", task.id, assignment)
+
+
+def lacks_place(turn: Turn, task: Task) -> bool:
+    """Whether a task has lost its place since somebody chose it to be handed out."""
+    return task.state is TaskState.QUEUED and not task.env and bool(turn.node(task).env)
 
 
 def park(turn: Turn, event: ParkTask) -> Decision:

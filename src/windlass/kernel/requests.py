@@ -128,7 +128,7 @@ def priority(turn: Turn, event: PriorityChanged) -> Decision:
 
 
 def retry(turn: Turn, event: RetryRequested) -> Decision:
-    if turn.graph.joins:
+    if turn.graph.counts_edges:
         task = reopen.reopen(turn, event.task_id, event.descendants)
     else:
         task = redo.redo(turn, event.task_id, event.descendants, event.also)

@@ -331,7 +331,14 @@ def end_plan(turn: Turn, container: Task) -> None:
     if flaw:
         fail(turn, container, Failure("fatal", flaw, code="invalid_output"))
     else:
-        succeed(turn, container, encode(output), "")
+        succeed(turn, container, encode(output), plan_action(turn.node(container), output))
+
+
+def plan_action(node: Node, output: Any) -> str:
+    """The action that a plan's output stands for, as with a call's result."""
+    if node.action.static or not node.action.key or not is_object(output):
+        return node.action.static
+    return text_action(output.get(node.action.key))
 
 
 def plan_output(turn: Turn, container: Task) -> Any:

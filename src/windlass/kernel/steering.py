@@ -178,10 +178,8 @@ def keep(turn: Turn, container: Task, settings: PlanSettings) -> None:
 
 def replan(turn: Turn, container: Task, settings: PlanSettings, given: Hint) -> None:
     """Have a plan made anew as somebody wishes; what they bring along must be one."""
-    most = settings.limits.replans
-    if turn.run.graph_rev > most:
-        text = f"planned {turn.run.graph_rev} times, and may be planned anew {most} times"
-        raise Conflict(f"{container.node} was {text}")
+    if not settings.may_be_replanned:
+        raise Conflict(f"{container.node} was {plan.replans_spent(settings)}")
     brought = given.details.get("replacement_plan")
     if brought is not None:
         read = read_plan(brought, settings.limits)

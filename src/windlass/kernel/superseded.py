@@ -6,6 +6,7 @@ generation; its attempts stay, and their numbers go on. Meanwhile the task count
 in its scope's counters, and as nobody's predecessor.
 """
 
+from windlass.kernel.envs import leave
 from windlass.kernel.scopes import drop_holds
 from windlass.kernel.turn import Turn
 from windlass.model.rows import Task
@@ -18,7 +19,7 @@ def mark_superseded(turn: Turn, task: Task) -> None:
     if not ended:
         drop_holds(turn, task)
         task = turn.task(task.id)
-    turn.move(
+    task = turn.move(
         task,
         TaskState.SUPERSEDED,
         generation=task.generation + int(ended),
@@ -27,6 +28,7 @@ def mark_superseded(turn: Turn, task: Task) -> None:
         open=0,
         failed=0,
     )
+    leave(turn, task)
     if task.idx < 0 and _stands(turn, task.scope):
         turn.count_scope(task.scope, made=-1, open=-int(not ended))
 

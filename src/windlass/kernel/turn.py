@@ -137,10 +137,12 @@ class Turn:
     # Reading
 
     def get(self, table: type[R], key: Any) -> R | None:
-        for rows in (self._changed.get(table), self._made.get(table)):
-            if rows is not None and key in rows:
-                return cast(R, rows[key])
-        if key in self._removed.get(table, ()):
+        changed, made = self._changed.get(table), self._made.get(table)
+        if changed is not None and key in changed:
+            return cast(R, changed[key])
+        if made is not None and key in made:
+            return cast(R, made[key])
+        if self._removed and key in self._removed.get(table, ()):
             return None
         if Task in self._made and (
             (table is Variable and self._is_new(key[0]))

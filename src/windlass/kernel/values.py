@@ -27,6 +27,13 @@ def encode(value: Any) -> Json:
     return msgspec.json.encode(value).decode()
 
 
+def as_text(value: Any) -> str:
+    """A value in the midst of a text: texts as they are, all else as JSON."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else encode(value)
+
+
 def walk(value: Any, path: Sequence[Step]) -> Any:
     """Follow a path down; any miss is None. A number in text form also indexes a list."""
     for step in path:
@@ -129,6 +136,10 @@ class Reader:
         self.turn.spend(len(text) >> 10)
         return text
 
+    def found(self, ref: Ref) -> Any:
+        """The value a reference names, for whoever makes the turn pay for it otherwise."""
+        return self._find(ref)
+
     def value(self, ref: Ref) -> Any:
         """The value a reference names; the turn pays for looking at it."""
         found = self._find(ref)
@@ -178,6 +189,12 @@ class Reader:
         if task is None or task.state is not TaskState.SUCCEEDED:
             return None
         return task.output if ref.root is Root.RESULTS else task.input
+
+    def joined(self, parts: Sequence[str | Ref]) -> str:
+        """A text made of texts and values; a value that is missing leaves nothing."""
+        return "".join(
+            part if isinstance(part, str) else as_text(self.value(part)) for part in parts
+        )
 
     def waited(self, ref: Ref) -> Any:
         """A value to wait for: like `value`, but shared keys are sought outwards."""

@@ -8,9 +8,11 @@ after it. A verdict that is lost is asked for again: that says nothing about the
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from windlass.kernel.asking import about_claim, close_question, read_choice
 from windlass.kernel.blackboard import say_verdict
-from windlass.kernel.briefs import verify_brief
+from windlass.kernel.briefs import claim_told, verify_brief
 from windlass.kernel.envs import has_place
 from windlass.kernel.events import Claim
 from windlass.kernel.leases import NO_OUTCOME, end_of, lease, with_brief
@@ -24,13 +26,15 @@ from windlass.kernel.turn import Replan, Turn
 from windlass.kernel.values import encode
 from windlass.kernel.view import Outgrown
 from windlass.model.assignment import Assignment
+from windlass.model.basic_verdict import basic_verdict
 from windlass.model.env_drift import EnvDrift
-from windlass.model.graph import Node, OnReject, Verification
+from windlass.model.graph import Node, OnReject, Transport, Verification
 from windlass.model.ids import attempt_id
 from windlass.model.notes import read_notes, with_drift
 from windlass.model.rows import Attempt, Checkpoint, Failure, Json, Task, read_failure
 from windlass.model.states import TASK_ENDED, AttemptState, Role, TaskState
 from windlass.model.verdicts import Judgement, Verdict, read_verdict
+from windlass.model.verification import BASIC
 from windlass.model.work_answers import WorkAnswer, kept_answer
 
 
@@ -46,9 +50,33 @@ def submit(turn: Turn, task: Task, verification: Verification, attempt: Attempt)
         # Whoever judges it is to see what it has changed there; but not at any price.
         moved = turn.move(task, TaskState.VERIFYING, queue=None, **columns)
         judge_after(turn, moved, turn.limits.env_look_ms, {})
+        return
+    queue = queue_of(turn, verification.target)
+    if is_judged_by_rules(turn, task, verification):
+        judge_by_rules(turn, replace(task, queue=queue), verification, columns)
     else:
-        queue = queue_of(turn, verification.target)
         turn.move(task, TaskState.VERIFYING, queue=queue, ready_at=turn.now, **columns)
+
+
+def is_judged_by_rules(turn: Turn, task: Task, verification: Verification) -> bool:
+    """Whether a verdict needs nobody: it follows from the claim, and no limit, budget or barrier
+    has a say in who may give it when."""
+    target = verification.target
+    plain = not (task.limits or turn.barriers)
+    return plain and target.service == BASIC and target.transport is Transport.LOCAL
+
+
+def judge_by_rules(
+    turn: Turn, task: Task, verification: Verification, columns: dict[str, int | None]
+) -> None:
+    """Give the verdict in the turn that the claim is made in. It is an attempt like any other: only
+    nobody had to be asked for it."""
+    attempt = lease(turn, task, Claim(task.id, BASIC, "", BASIC, 0), Role.VERIFY)
+    columns = {**columns, "attempts": attempt.number}
+    task = turn.move(task, TaskState.VERIFYING, queue=None, ready_at=turn.now, **columns)
+    answer = claim_told(claimed(turn, task), planned=turn.node(task).planned is not None)
+    verdict = basic_verdict(verification.policy, answer.structured_output, answer.artifacts)
+    judge(turn, task, attempt, encode(verdict), None)
 
 
 def seen(turn: Turn, task: Task, attempt: Attempt, drift: EnvDrift) -> bool:
@@ -127,7 +155,7 @@ def accept(turn: Turn, task: Task) -> None:
     """The claim is the task's result from now on."""
     node = turn.node(task)
     output = claimed(turn, task).output or "null"
-    task = turn.move(task, task.state, queue=home_queue(turn, node))
+    task = replace(task, queue=home_queue(turn, node))
     if node.planned is not None:
         want_replan(turn, task, kept_answer(output))
     succeed(turn, task, output, result_action(node, output))

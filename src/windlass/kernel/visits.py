@@ -89,6 +89,8 @@ def one_edge(turn: Turn, visit: Visit) -> Task | None:
     """Count one of several edges in; the task if it was the last of them. One that was superseded
     is visited again, and counts the edges that are still to come."""
     task = turn.get(Task, task_id(visit.scope, visit.path, 0))
+    if task is None and turn.graph.joins[visit.path] == 1:
+        return only_edge(turn, visit)
     if task is None:
         fresh = new_task(turn, visit.scope, visit.path, waits=True)
         task = turn.make_task(replace(fresh, edges_open=turn.graph.joins[visit.path]))
@@ -113,7 +115,7 @@ def one_edge(turn: Turn, visit: Visit) -> Task | None:
 def next_task(turn: Turn, scope: str, path: str) -> Task:
     """The task of a token's visit: a new one or, where a redo has gone back in a graph with joins,
     the one that an earlier visit of the same step left superseded."""
-    if not (turn.redone and turn.graph.joins):
+    if not (turn.redone and turn.graph.counts_edges):
         return new_task(turn, scope, path)
     fresh = new_task(turn, scope, path)
     known = turn.get(Task, fresh.id)

@@ -14,7 +14,7 @@ from windlass.kube.table import (
     IMAGE,
     IMAGE_REASONS,
     MEANING,
-    Place,
+    ReasonField,
     Row,
     eviction_cause,
     pod_row,
@@ -54,7 +54,7 @@ def observe(pod: Pod, now: float, deadlines: Deadlines) -> Observation | None:
     """What there is to say about a pod that is there."""
     phase = pod.status.phase
     if phase == "Succeeded":
-        return _seen(pod, MEANING[Place.PHASE, phase], _ended_at(pod))
+        return _seen(pod, MEANING[ReasonField.PHASE, phase], _ended_at(pod))
     if phase == "Failed":
         return _failed(pod)
     found = _lost(pod) or (_cannot_begin(pod) if phase == "Pending" else None)
@@ -67,7 +67,7 @@ def observe(pod: Pod, now: float, deadlines: Deadlines) -> Observation | None:
         # One that is to go may well not begin any more.
         return _overdue(pod, now, deadlines) if leaves is None else None
     if phase == "Running":
-        return _seen(pod, MEANING[Place.PHASE, phase], _began_at(pod))
+        return _seen(pod, MEANING[ReasonField.PHASE, phase], _began_at(pod))
     return None
 
 
@@ -77,7 +77,7 @@ def gone(pod: Pod, now: float) -> Observation:
         ended = observe(pod, now, Deadlines())
         assert ended is not None, "what has ended says so"
         return ended
-    row = _disruption(pod) or MEANING[Place.DISRUPTION, ""]
+    row = _disruption(pod) or MEANING[ReasonField.DISRUPTION, ""]
     leaves = pod.metadata.deletion_timestamp
     at = now if leaves is None else min(now, seconds(leaves))
     return _seen(pod, row, at, condition="gone")
@@ -114,12 +114,12 @@ def _failed(pod: Pod) -> Observation:
     deleted = pod.metadata.deletion_timestamp
     if deleted is not None and _before(_asked_to_end_at(pod), at):
         # Its program was told to stop and did: that is no failure of its own.
-        return _seen(pod, MEANING[Place.DISRUPTION, ""], at)
+        return _seen(pod, MEANING[ReasonField.DISRUPTION, ""], at)
     main = _terminated(pod.container(MAIN))
-    row = MEANING.get((Place.ENDED, main.reason)) if main is not None else None
+    row = MEANING.get((ReasonField.ENDED, main.reason)) if main is not None else None
     if row is None and main is None:
         return _init_failed(pod, at)
-    return _seen(pod, row or MEANING[Place.PHASE, "Failed"], at)
+    return _seen(pod, row or MEANING[ReasonField.PHASE, "Failed"], at)
 
 
 def _init_failed(pod: Pod, at: float) -> Observation:
@@ -127,13 +127,13 @@ def _init_failed(pod: Pod, at: float) -> Observation:
         ended = _terminated(container)
         if ended is None or ended.exit_code == 0:
             continue
-        row = MEANING.get((Place.ENDED, ended.reason))
+        row = MEANING.get((ReasonField.ENDED, ended.reason))
         if row is None:
-            row = Row(Place.ENDED, ended.reason, PodStatus.FAILED, PodReason.INIT_FAILED)
+            row = Row(ReasonField.ENDED, ended.reason, PodStatus.FAILED, PodReason.INIT_FAILED)
         said = ended.message or ended.reason
         message = f'init container "{container.name}" ended with {ended.exit_code}: {said}'
         return _seen(pod, row, at, message=message)
-    return _seen(pod, MEANING[Place.PHASE, "Failed"], at)
+    return _seen(pod, MEANING[ReasonField.PHASE, "Failed"], at)
 
 
 def _lost(pod: Pod) -> Observation | None:
@@ -143,20 +143,20 @@ def _lost(pod: Pod) -> Observation | None:
     if disruption is not None and disruption.status == "True" and disruption.reason in _LOST:
         return _seen(
             pod,
-            MEANING[Place.DISRUPTION, disruption.reason],
+            MEANING[ReasonField.DISRUPTION, disruption.reason],
             _moment(disruption.last_transition_time, pod),
         )
     if not said:
         return None
     ready = pod.condition("Ready")
     at = _moment(ready.last_transition_time if ready else None, pod)
-    return _seen(pod, MEANING[Place.POD, "NodeLost"], at)
+    return _seen(pod, MEANING[ReasonField.POD, "NodeLost"], at)
 
 
 def _cannot_begin(pod: Pod) -> Observation | None:
     for container in (*pod.status.init_container_statuses, *pod.status.container_statuses):
         waiting = container.state.waiting
-        row = MEANING.get((Place.WAITING, waiting.reason)) if waiting else None
+        row = MEANING.get((ReasonField.WAITING, waiting.reason)) if waiting else None
         if waiting is None or row is None:
             continue
         ready = pod.condition("ContainersReady") or pod.condition("Ready")
@@ -172,7 +172,7 @@ def _overdue(pod: Pod, now: float, deadlines: Deadlines) -> Observation | None:
     if due is None or now < due[0]:
         return None
     at, says, message = due
-    return _seen(pod, MEANING[Place.DEADLINE, says], at, message=message)
+    return _seen(pod, MEANING[ReasonField.DEADLINE, says], at, message=message)
 
 
 def _due(pod: Pod, deadlines: Deadlines) -> tuple[float, str, str] | None:
@@ -203,7 +203,7 @@ def _disruption(pod: Pod) -> Row | None:
     found = pod.condition("DisruptionTarget")
     if found is None or found.status != "True":
         return None
-    return MEANING.get((Place.DISRUPTION, found.reason))
+    return MEANING.get((ReasonField.DISRUPTION, found.reason))
 
 
 def _asked_to_end_at(pod: Pod) -> float | None:
@@ -263,7 +263,7 @@ def _seen(pod: Pod, row: Row, at: float, *, message: str = "", condition: str = 
         # Where the pod as a whole was ended, its container only says that it was killed.
         words = (
             (of_main, pod.status.message)
-            if row.place is not Place.POD
+            if row.place is not ReasonField.POD
             else (pod.status.message, of_main)
         )
         said = next(filter(None, words), pod.status.reason)

@@ -11,7 +11,7 @@ from windlass.protocol.pod_facts import PodReason as R
 from windlass.protocol.pod_facts import PodStatus as S
 
 
-class Place(StrEnum):
+class ReasonField(StrEnum):
     """Where in a pod something is said."""
 
     PHASE = "phase"
@@ -28,7 +28,7 @@ class Place(StrEnum):
 
 
 class Row(NamedTuple):
-    place: Place
+    place: ReasonField
     says: str
     status: S
     reason: R
@@ -39,40 +39,46 @@ IMAGE = "image"
 """A pull that failed goes to and fro between two reasons and is one condition."""
 
 TABLE = (
-    Row(Place.PHASE, "Running", S.RUNNING, R.RUNNING),
-    Row(Place.PHASE, "Succeeded", S.SUCCEEDED, R.COMPLETED),
-    Row(Place.PHASE, "Failed", S.FAILED, R.ERROR),
-    Row(Place.PHASE, "Unknown", S.FAILED, R.NODE_LOST, "NodeLost"),
-    Row(Place.POD, "Evicted", S.FAILED, R.EVICTED),
-    Row(Place.POD, "OutOfcpu", S.FAILED, R.EVICTED, "OutOfcpu"),
-    Row(Place.POD, "OutOfmemory", S.FAILED, R.EVICTED, "OutOfmemory"),
-    Row(Place.POD, "Preempting", S.FAILED, R.PREEMPTED, "Preempted"),
-    Row(Place.POD, "Preempted", S.FAILED, R.PREEMPTED, "Preempted"),
-    Row(Place.POD, "DeadlineExceeded", S.FAILED, R.DEADLINE_EXCEEDED),
-    Row(Place.POD, "NodeLost", S.FAILED, R.NODE_LOST, "NodeLost"),
-    Row(Place.POD, "NodeShutdown", S.FAILED, R.NODE_LOST, "NodeShutdown"),
-    Row(Place.POD, "Shutdown", S.FAILED, R.NODE_LOST, "NodeShutdown"),
-    Row(Place.POD, "Terminated", S.FAILED, R.NODE_LOST, "NodeShutdown"),
-    Row(Place.ENDED, "OOMKilled", S.FAILED, R.OOM_KILLED),
-    Row(Place.ENDED, "StartError", S.FAILED, R.START_ERROR),
-    Row(Place.ENDED, "ContainerCannotRun", S.FAILED, R.START_ERROR),
-    Row(Place.ENDED, "DeadlineExceeded", S.FAILED, R.DEADLINE_EXCEEDED),
-    Row(Place.WAITING, "ErrImagePull", S.FAILED, R.ERR_IMAGE_PULL),
-    Row(Place.WAITING, "ImagePullBackOff", S.FAILED, R.IMAGE_PULL_BACK_OFF),
-    Row(Place.WAITING, "ErrImageNeverPull", S.FAILED, R.ERR_IMAGE_PULL),
-    Row(Place.WAITING, "InvalidImageName", S.FAILED, R.INVALID_IMAGE_NAME),
-    Row(Place.WAITING, "CreateContainerConfigError", S.FAILED, R.CONFIG_ERROR),
-    Row(Place.WAITING, "CreateContainerError", S.FAILED, R.CREATE_ERROR),
-    Row(Place.WAITING, "RunContainerError", S.FAILED, R.START_ERROR),
-    Row(Place.DISRUPTION, "PreemptionByScheduler", S.FAILED, R.PREEMPTED, "Preempted"),
-    Row(Place.DISRUPTION, "PreemptionByKubeScheduler", S.FAILED, R.PREEMPTED, "Preempted"),
-    Row(Place.DISRUPTION, "DeletionByTaintManager", S.FAILED, R.NODE_LOST, "NodeLost"),
-    Row(Place.DISRUPTION, "DeletionByPodGC", S.FAILED, R.NODE_LOST, "NodeLost"),
-    Row(Place.DISRUPTION, "EvictionByEvictionAPI", S.FAILED, R.EVICTED, "EvictionByEvictionAPI"),
-    Row(Place.DISRUPTION, "TerminationByKubelet", S.FAILED, R.EVICTED, "NodePressure"),
-    Row(Place.DISRUPTION, "", S.CANCELED, R.DELETED, "DeletedByUser"),
-    Row(Place.DEADLINE, "ContainerCreating", S.FAILED, R.CONTAINER_CREATING),
-    Row(Place.DEADLINE, "Unschedulable", S.FAILED, R.UNSCHEDULABLE),
+    Row(ReasonField.PHASE, "Running", S.RUNNING, R.RUNNING),
+    Row(ReasonField.PHASE, "Succeeded", S.SUCCEEDED, R.COMPLETED),
+    Row(ReasonField.PHASE, "Failed", S.FAILED, R.ERROR),
+    Row(ReasonField.PHASE, "Unknown", S.FAILED, R.NODE_LOST, "NodeLost"),
+    Row(ReasonField.POD, "Evicted", S.FAILED, R.EVICTED),
+    Row(ReasonField.POD, "OutOfcpu", S.FAILED, R.EVICTED, "OutOfcpu"),
+    Row(ReasonField.POD, "OutOfmemory", S.FAILED, R.EVICTED, "OutOfmemory"),
+    Row(ReasonField.POD, "Preempting", S.FAILED, R.PREEMPTED, "Preempted"),
+    Row(ReasonField.POD, "Preempted", S.FAILED, R.PREEMPTED, "Preempted"),
+    Row(ReasonField.POD, "DeadlineExceeded", S.FAILED, R.DEADLINE_EXCEEDED),
+    Row(ReasonField.POD, "NodeLost", S.FAILED, R.NODE_LOST, "NodeLost"),
+    Row(ReasonField.POD, "NodeShutdown", S.FAILED, R.NODE_LOST, "NodeShutdown"),
+    Row(ReasonField.POD, "Shutdown", S.FAILED, R.NODE_LOST, "NodeShutdown"),
+    Row(ReasonField.POD, "Terminated", S.FAILED, R.NODE_LOST, "NodeShutdown"),
+    Row(ReasonField.ENDED, "OOMKilled", S.FAILED, R.OOM_KILLED),
+    Row(ReasonField.ENDED, "StartError", S.FAILED, R.START_ERROR),
+    Row(ReasonField.ENDED, "ContainerCannotRun", S.FAILED, R.START_ERROR),
+    Row(ReasonField.ENDED, "DeadlineExceeded", S.FAILED, R.DEADLINE_EXCEEDED),
+    Row(ReasonField.WAITING, "ErrImagePull", S.FAILED, R.ERR_IMAGE_PULL),
+    Row(ReasonField.WAITING, "ImagePullBackOff", S.FAILED, R.IMAGE_PULL_BACK_OFF),
+    Row(ReasonField.WAITING, "ErrImageNeverPull", S.FAILED, R.ERR_IMAGE_PULL),
+    Row(ReasonField.WAITING, "InvalidImageName", S.FAILED, R.INVALID_IMAGE_NAME),
+    Row(ReasonField.WAITING, "CreateContainerConfigError", S.FAILED, R.CONFIG_ERROR),
+    Row(ReasonField.WAITING, "CreateContainerError", S.FAILED, R.CREATE_ERROR),
+    Row(ReasonField.WAITING, "RunContainerError", S.FAILED, R.START_ERROR),
+    Row(ReasonField.DISRUPTION, "PreemptionByScheduler", S.FAILED, R.PREEMPTED, "Preempted"),
+    Row(ReasonField.DISRUPTION, "PreemptionByKubeScheduler", S.FAILED, R.PREEMPTED, "Preempted"),
+    Row(ReasonField.DISRUPTION, "DeletionByTaintManager", S.FAILED, R.NODE_LOST, "NodeLost"),
+    Row(ReasonField.DISRUPTION, "DeletionByPodGC", S.FAILED, R.NODE_LOST, "NodeLost"),
+    Row(
+        ReasonField.DISRUPTION,
+        "EvictionByEvictionAPI",
+        S.FAILED,
+        R.EVICTED,
+        "EvictionByEvictionAPI",
+    ),
+    Row(ReasonField.DISRUPTION, "TerminationByKubelet", S.FAILED, R.EVICTED, "NodePressure"),
+    Row(ReasonField.DISRUPTION, "", S.CANCELED, R.DELETED, "DeletedByUser"),
+    Row(ReasonField.DEADLINE, "ContainerCreating", S.FAILED, R.CONTAINER_CREATING),
+    Row(ReasonField.DEADLINE, "Unschedulable", S.FAILED, R.UNSCHEDULABLE),
 )
 MEANING = {(row.place, row.says): row for row in TABLE}
 
@@ -97,7 +103,7 @@ def eviction_cause(message: str) -> str:
 
 def pod_row(reason: str) -> Row | None:
     """The row for a pod's own reason; every `OutOf…` is a node that had no room for it."""
-    row = MEANING.get((Place.POD, reason))
+    row = MEANING.get((ReasonField.POD, reason))
     if row is None and reason.startswith("OutOf"):
-        return Row(Place.POD, reason, S.FAILED, R.EVICTED, reason)
+        return Row(ReasonField.POD, reason, S.FAILED, R.EVICTED, reason)
     return row

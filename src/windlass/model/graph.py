@@ -100,7 +100,7 @@ class Ref(msgspec.Struct, frozen=True, array_like=True, tag=True):
         return None
 
 
-class Target(msgspec.Struct, frozen=True):
+class Target(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a call node calls and how an attempt of it reaches its executor."""
 
     transport: Transport
@@ -125,7 +125,7 @@ def pod_target(pod: PodSpec) -> Target:
     return Target(Transport.POD, pod.namespace or NAMESPACE, pod=pod)
 
 
-class Retry(msgspec.Struct, frozen=True):
+class Retry(msgspec.Struct, frozen=True, omit_defaults=True):
     """How often a failed task is tried again, and after what pause."""
 
     retries_max: int = 0
@@ -140,14 +140,14 @@ class Retry(msgspec.Struct, frozen=True):
     move_wait_ms: int = 0
 
 
-class Output(msgspec.Struct, frozen=True):
+class Output(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which shared keys a result is written to: all of it, or single fields."""
 
     key: str = ""
     fields: dict[str, str] = {}
 
 
-class ActionRule(msgspec.Struct, frozen=True):
+class ActionRule(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a finished task names the edge to follow."""
 
     static: str = ""
@@ -180,7 +180,7 @@ class OnReject(StrEnum):
     """A person decides, with the claim before them."""
 
 
-class Verification(msgspec.Struct, frozen=True):
+class Verification(msgspec.Struct, frozen=True, omit_defaults=True):
     """Who must accept a result before anything builds on it."""
 
     target: Target
@@ -245,8 +245,11 @@ class Planned(msgspec.Struct, frozen=True, omit_defaults=True):
     """The profile that does it, where that is a pod and no service."""
 
 
-class Node(msgspec.Struct, frozen=True):
-    """One node of a graph, with everything the kernel needs to visit it."""
+class Node(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One node of a graph, with everything the kernel needs to visit it.
+
+    What it leaves at its default is left out of its text: patches are kept, and most of a node is.
+    """
 
     path: str
     kind: Kind
@@ -301,6 +304,8 @@ class Node(msgspec.Struct, frozen=True):
     affinity: Affinity | None = None
     planner: dict[str, Ref] | None = None
     """Of a plan: what its settings are read from; see `PlanSettings`."""
+    goal: tuple[str | Ref, ...] = ()
+    """Of a plan: texts and values that its goal is joined of; empty where `planner` has it."""
     planned: Planned | None = None
     """Of a task of a plan."""
     limits: tuple[LimitSpec, ...] = ()
@@ -317,7 +322,7 @@ class Node(msgspec.Struct, frozen=True):
         return self.path.rpartition("/")[0]
 
 
-class Edge(msgspec.Struct, frozen=True):
+class Edge(msgspec.Struct, frozen=True, omit_defaults=True):
     """A way on from a node: taken when its action is `on`; `target` None ends the token."""
 
     source: str
@@ -342,6 +347,14 @@ class Graph(msgspec.Struct, frozen=True):
     """The JSON Schema of a run's parameters; empty if they are not declared."""
     budget: str = ""
     """What a run may use up, if nobody says otherwise when it starts: `Budget`."""
+    grows: bool = False
+    """Some of its nodes are plans, so nodes that wait for their edges come while a run goes on."""
+
+    @property
+    def counts_edges(self) -> bool:
+        """Whether tasks are done again by what their edges lead to, rather than by their order: so
+        it is wherever nodes wait for all their edges, or may come to."""
+        return self.grows or bool(self.joins)
 
     def branch(self, container: Node, index: int) -> Node:
         """The node that branch `index` of a fan-out visits."""

@@ -122,14 +122,15 @@ def _digests(tasks: list[PlanTask]) -> dict[str, str]:
     return found
 
 
-def read_plan(given: object, limits: PlanLimits) -> Plan | list[Problem]:
-    """A plan from a planner's answer, or everything that is wrong with it."""
-    text = msgspec.json.encode(given)
+def read_plan(given: object, limits: PlanLimits, text: str = "") -> Plan | list[Problem]:
+    """A plan from a planner's answer, or everything that is wrong with it. Whoever has its `text`
+    already may say so."""
+    text = text or msgspec.json.encode(given).decode()
     return _known(text, limits) if len(text) <= _KNOWN_BYTES_MAX else _read(given, limits)
 
 
 @lru_cache(maxsize=256)
-def _known(text: bytes, limits: PlanLimits) -> Plan | list[Problem]:
+def _known(text: str, limits: PlanLimits) -> Plan | list[Problem]:
     """The same for plans that come again and again; whoever starts one has it looked at before the
     kernel does."""
     return _read(msgspec.json.decode(text), limits)

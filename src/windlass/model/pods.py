@@ -49,6 +49,8 @@ class PodReason(StrEnum):
     DEADLINE_EXCEEDED = "DeadlineExceeded"
     NODE_LOST = "NodeLost"
     DELETED = "Deleted"
+    REFUSED = "Refused"
+    """It was never made, and would not be the next time."""
 
 
 class Outcome(StrEnum):
@@ -96,6 +98,7 @@ CLASSES = {
     PodReason.DEADLINE_EXCEEDED: PodClass.DEADLINE,
     PodReason.NODE_LOST: PodClass.NODE_LOST,
     PodReason.DELETED: PodClass.DELETED,
+    PodReason.REFUSED: PodClass.CONFIG,
 }
 
 

@@ -7,6 +7,7 @@ never carries them again, so a step costs the same whatever the size of its run'
 """
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
@@ -30,12 +31,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     UPSERT: ClassVar[bool] = False
     """Making a row whose key exists replaces it."""
 
+    def __init_subclass__(cls) -> None:
+        # Every row of every pass is asked for its key several times.
+        cls.pk = property(attrgetter(*cls.KEY))  # type: ignore[method-assign,assignment]
+
     @property
     def pk(self) -> Any:
         """The primary key: a plain value, or a tuple where it has several columns."""
-        if len(self.KEY) == 1:
-            return getattr(self, self.KEY[0])
-        return tuple(getattr(self, column) for column in self.KEY)
+        raise NotImplementedError
 
 
 class Flow(Row, frozen=True, kw_only=True):
@@ -193,21 +196,18 @@ class Attempt(Row, frozen=True, kw_only=True):
 
     TABLE = "attempts"
     # The lease is renewed by a statement of its own, which a row kept in memory must not undo.
-    FIXED = frozenset(
-        {
-            "task_id",
-            "run_id",
-            "number",
-            "queue",
-            "claimed_at",
-            "holder",
-            "lease_until",
-            "role",
-            "limits",
-        }
-    )
+    FIXED = frozenset({"task_id", "run_id", "number", "queue", "role", "limits", "manifest"}) | {
+        "claimed_at",
+        "holder",
+        "lease_until",
+    }
     LATE = frozenset({"notes"})
-    HEAVY: ClassVar[Mapping[str, str]] = {"output": "null", "log": "null", "notes": "null"}
+    HEAVY: ClassVar[Mapping[str, str]] = {
+        "output": "null",
+        "log": "null",
+        "notes": "null",
+        "manifest": "''",
+    }
     id: str
     task_id: str
     run_id: str
@@ -237,6 +237,9 @@ class Attempt(Row, frozen=True, kw_only=True):
     """What the work is called where it is done, such as a pod's uid."""
     limits: Json = ""
     """Ids of the limits it holds a place of while it lives."""
+    manifest: Json = ""
+    """What it was given when it was leased: `InputManifest`; empty where that is its task's input
+    and nothing else."""
 
 
 class Variable(Row, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from windlass.model.pods import Outcome, PodSighting, PodSpec
+from windlass.model.reasons import Reason
 from windlass.model.rows import Failure, Json
 from windlass.ports.work import Waiting
 
@@ -93,6 +94,6 @@ class PodWork(Protocol):
         """Keep the end of what a pod has said."""
         ...
 
-    def waits_for(self, reasons: dict[str, str]) -> None:
+    def waits_for(self, reasons: dict[str, Reason]) -> None:
         """What pods that have not begun wait for, by attempt: all there are."""
         ...

@@ -228,15 +228,8 @@ class AttemptView(Wire, frozen=True, kw_only=True):
     """What its worker says it has used up, by unit."""
     external_ref: str
     """What the work is called where it is done, such as a pod's uid."""
-
-
-class LogView(Wire, frozen=True, kw_only=True):
-    """A piece of what an attempt said."""
-
-    number: int
-    at: int
-    channel: str
-    text: str
+    manifest: Raw | None
+    """What it was given with its brief: inputs, blackboard, artifacts, env, and a hash over all."""
 
 
 class EventView(Wire, frozen=True, kw_only=True):
@@ -260,17 +253,6 @@ class RevisionView(Wire, frozen=True, kw_only=True):
     """Edges that were added, from and to."""
     dropped: list[str]
     redone: list[str]
-
-
-class ReasonView(Wire, frozen=True, kw_only=True):
-    task: str
-    state: str
-    text: str
-
-
-class WhyView(Wire, frozen=True, kw_only=True):
-    line: str
-    reasons: list[ReasonView]
 
 
 class CancelBody(Wire, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Attempts that are pods, as the API lists them."""
 
 from windlass.protocol.exchange import Wire
+from windlass.protocol.reasons_api import ReasonView
 
 
 class PodProgressView(Wire, frozen=True, kw_only=True):
@@ -36,6 +37,8 @@ class PodView(Wire, frozen=True, kw_only=True):
     """It was asked to stop and has not yet."""
     waits_for: str = ""
     """Why it has not begun, where the server asked is the one that launches it."""
+    waits: ReasonView | None = None
+    """The same as a code with values."""
     failure_class: str = ""
     reason: str = ""
     """What kind of failure it met, and in words."""

@@ -19,6 +19,7 @@ from windlass.protocol.packages.signature import Trust
 from windlass.server.api import (
     audit,
     blackboard,
+    bulk,
     commands,
     dead_letters,
     env_work,
@@ -48,6 +49,7 @@ from windlass.server.api import (
     tenants,
     uploads,
     users,
+    views,
     workers,
 )
 from windlass.server.auth import Auth
@@ -106,6 +108,8 @@ NATIVE: Sequence[Route] = [
         overview.ROUTES,
         stream.ROUTES,
         events.ROUTES,
+        views.ROUTES,
+        bulk.ROUTES,
     ),
     *resources.ROUTES,
     *uploads.ROUTES,

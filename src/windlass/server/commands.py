@@ -23,7 +23,7 @@ from windlass.model.tenants import ALL
 from windlass.protocol.link import messages as m
 from windlass.protocol.workers_api import CommandBody
 from windlass.server.link.plane import LinkPlane
-from windlass.server.link.session import Session
+from windlass.server.link.session import LinkSession
 
 COMMAND = "command"
 _ANYWHERE = ("", "default")
@@ -205,7 +205,7 @@ class Commands:
         for tell in self.listeners:
             tell(news)
 
-    def _reported(self, session: Session, event: m.PkgEvent) -> None:
+    def _reported(self, session: LinkSession, event: m.PkgEvent) -> None:
         # What the worker has now is shown at once, not with its next sign of life.
         session.spawn(session.reports.quietly(self._link.note(session)))
         details = event.details or {}

@@ -14,7 +14,7 @@ from typing import Any, Self
 import httpx
 
 from windlass.client.tls import http_tls
-from windlass.testing.servers import free_port
+from windlass.testing.loopback import free_port
 
 _START_S = 30.0
 _STOP_S = 20.0

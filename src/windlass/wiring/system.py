@@ -21,6 +21,7 @@ from windlass.drivers.dispatch.script import run_script
 from windlass.engine import workers
 from windlass.engine.attempts import Attempts
 from windlass.engine.board_copies import BoardCopier
+from windlass.engine.bulk import BulkWorker
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.envs.follow import EnvOutbox, Follower
 from windlass.engine.envs.hosts import Hosts
@@ -42,6 +43,7 @@ from windlass.engine.loops.unserved import UnservedCalls
 from windlass.engine.publishing import Publisher
 from windlass.engine.why import LAUNCHES
 from windlass.kernel.bounds import Limits
+from windlass.model.bulk import BULK
 from windlass.model.effects import FACT, RELEASE
 from windlass.model.envs import IMAGE
 from windlass.model.ledger import read_policy
@@ -59,7 +61,7 @@ from windlass.server.push_urls import LOOPBACK
 from windlass.wiring.bus import open_board, open_bus
 from windlass.wiring.env_host import Offers, address_of
 from windlass.wiring.envs import add_own
-from windlass.wiring.facts import redis_facts
+from windlass.wiring.facts import nats_facts, redis_facts
 from windlass.wiring.functions import executions
 from windlass.wiring.options import ServerOptions
 from windlass.wiring.pods import launches, make_launcher
@@ -132,6 +134,7 @@ class System:
         self.follower = Follower(self.engine, self.hosts)
         self.places = Places(self.engine, self.hosts, self.follower)
         self.facts = redis_facts(options.redis, self.engine.name) if options.redis else None
+        self.stated = nats_facts(options.facts, options.bus_prefix) if options.facts else None
         self.bus = open_bus(options.bus, options.bus_prefix) if options.bus else None
         self.board = open_board(options.board, options.bus_prefix) if options.board else None
         self.push: PushDispatcher | None = None
@@ -178,6 +181,7 @@ class System:
                 COMMAND: self.commands.carry_out,
                 RELEASE: self.link.release,
                 FACT: partial(state_kept, engine),
+                BULK: BulkWorker(engine).do_slice,
             }
             self._loop(Outbox(engine, doing, self.link.addresses))
         if self.bus is not None:
@@ -214,7 +218,10 @@ class System:
         )
         self._duties.start("PushDispatcher", self._call_push_workers)
         if self.facts is not None:
-            self._duties.start("FactIntake", partial(self._take_facts, self.facts))
+            self._duties.start("FactIntake", partial(self._take_facts, "FactIntake", self.facts))
+        if self.stated is not None:
+            name = "AttemptFactIntake"
+            self._duties.start(name, partial(self._take_facts, name, self.stated))
         if launches(self.options):
             launcher, self.pods = make_launcher(engine, self.options)
             self._duties.start("PodSync", lambda: self._look_at_pods(engine))
@@ -282,9 +289,9 @@ class System:
 
         self._duties.start(name, tell)
 
-    async def _take_facts(self, source: FactSource) -> None:
+    async def _take_facts(self, name: str, source: FactSource) -> None:
         try:
-            await run_forever(FactIntake(self.engine, source), self.engine.duties.of("FactIntake"))
+            await run_forever(FactIntake(self.engine, source), self.engine.duties.of(name))
         finally:
             await source.close()
 

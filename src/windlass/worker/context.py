@@ -153,7 +153,7 @@ class Context:
         action however often it is said.
         """
         if self.desk is None:
-            raise ActionRefused("this attempt has no ledger: actions need a pull or push worker")
+            raise ActionRefused("this attempt has no ledger: its server is too old for one")
         with self._lock:
             self._calls += 1
             number = self._calls
@@ -173,7 +173,7 @@ class Context:
     def blackboard(self) -> Blackboard:
         """What this run's tasks let each other know: read all of it, write below your own task."""
         if self.desk is None:
-            raise PermanentError("this attempt has no blackboard: it needs a pull or push worker")
+            raise PermanentError("this attempt has no blackboard: its server is too old for one")
         return Blackboard(self.desk, self.attempt_id, self.task_id, self.token)
 
     @property

@@ -13,6 +13,7 @@ import uvloop
 
 from windlass.client.transport import Connection
 from windlass.protocol.exchange import Registration
+from windlass.worker.adapters.host.pages import driver_kept
 from windlass.worker.calls import BlockingCalls, ServerCalls
 from windlass.worker.desk import HttpDesk
 from windlass.worker.lease_renewer import LeaseRenewer
@@ -35,9 +36,13 @@ log = logging.getLogger(__name__)
 
 def serve(worker: Worker, settings: WorkerSettings) -> bool:
     """Run until a signal ends it; false if handlers were still running then."""
-    run = _RUN[settings.mode]
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(run(worker, settings))
+        return runner.run(_run(worker, settings))
+
+
+async def _run(worker: Worker, settings: WorkerSettings) -> bool:
+    async with driver_kept():
+        return await _RUN[settings.mode](worker, settings)
 
 
 def pull_loop(worker: Worker, runtime: Runtime, settings: WorkerSettings) -> PullLoop:

@@ -16,8 +16,9 @@ from windlass.kube.api import KubeApi
 from windlass.model.errors import Unavailable
 from windlass.testing.kube import KubeServer, kinds
 from windlass.testing.kube.objects import Change
+from windlass.testing.loopback import free_port
 from windlass.testing.processes import Process, wait_until
-from windlass.testing.servers import RedisServer, free_port
+from windlass.testing.servers import RedisServer
 
 anyio_test = pytest.mark.anyio
 

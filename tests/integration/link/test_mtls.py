@@ -17,8 +17,8 @@ from tests.integration.link.conftest import TOKEN
 from tests.unit.protocol.test_link import dispatch
 from windlass import AsyncClient, Client
 from windlass.model.errors import Unavailable
+from windlass.testing.loopback import free_port
 from windlass.testing.processes import Process, started
-from windlass.testing.servers import free_port
 from windlass.worker.link.packages import package_settings_of
 from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.settings import LinkSettings

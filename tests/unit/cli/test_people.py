@@ -201,7 +201,7 @@ def test_bench_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch, invoke: Invok
     refused = invoke("bench")
     assert refused.exit_code == 1
     assert 'bench needs "psutil"' in refused.stderr
-    assert "pip install" in refused.stderr
+    assert "run it in a checkout, after `make setup`" in refused.stderr
 
 
 def test_a_module_that_does_not_import_is_its_authors_to_mend(

@@ -14,7 +14,7 @@ from windlass.kube.interpret import (
     observe,
 )
 from windlass.kube.pods import Pod
-from windlass.kube.table import TABLE, Place, Row, eviction_cause
+from windlass.kube.table import TABLE, ReasonField, Row, eviction_cause
 from windlass.testing.kube import kinds
 from windlass.testing.kube.kinds import FAILURES, TIMED, Kind, moment
 
@@ -45,21 +45,21 @@ def leaving(grace_s: int = 30) -> dict[str, Any]:
 def says(row: Row) -> tuple[Pod, float]:
     """A pod that says what a row is about, and when to look at it."""
     match row.place:
-        case Place.PHASE:
+        case ReasonField.PHASE:
             return pod({"phase": row.says, "startTime": moment(AT)}), SOON
-        case Place.POD:
+        case ReasonField.POD:
             return pod(kinds.failed(AT, reason=row.says)), SOON
-        case Place.ENDED:
+        case ReasonField.ENDED:
             return pod(kinds.failed(AT, kinds.ended(1, row.says, AT))), SOON
-        case Place.WAITING:
+        case ReasonField.WAITING:
             return pod(kinds.pending(AT, kinds.waiting(row.says))), SOON
-        case Place.DISRUPTION:
+        case ReasonField.DISRUPTION:
             status = kinds.disrupted(AT, row.says) if row.says else kinds.running(AT)
             return pod(status, **leaving(grace_s=0)), AT + 3600
-        case Place.DEADLINE if row.says == "Unschedulable":
+        case ReasonField.DEADLINE if row.says == "Unschedulable":
             kind = next(kind for kind in FAILURES if kind.name == "unschedulable")
             return pod(kind.status(AT), node=""), AT + 3600
-        case Place.DEADLINE:
+        case ReasonField.DEADLINE:
             return pod(kinds.pending(AT, kinds.waiting(row.says))), AT + 3600
 
 

@@ -58,7 +58,7 @@ def breaker(engine: LocalEngine) -> str:
 
 
 async def reason(engine: LocalEngine, run_id: str) -> str:
-    return str(await why(engine.engine, await runs.get_run(engine.engine, run_id)))
+    return (await why(engine.engine, await runs.get_run(engine.engine, run_id))).line
 
 
 async def test_failures_in_a_row_open_a_breaker_and_one_trial_closes_it() -> None:

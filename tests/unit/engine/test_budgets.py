@@ -88,7 +88,7 @@ async def test_fifty_agents_under_one_budget_go_over_by_less_than_a_call_and_los
         tasks = list(engine.database.of_run(Task, run))
         assert sum(task.state is TaskState.WAITING for task in tasks) == 29
         found = await why(engine.engine, await runs.get_run(engine.engine, run))
-        assert "budget of the run is spent: 210 of 205 tokens" in str(found)
+        assert "budget of the run is spent: 210 of 205 tokens" in found.line
         [asked] = questions(engine)
         assert "210 of 205 tokens" in asked.prompt
         await answer(engine, 1000)

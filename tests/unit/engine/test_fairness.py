@@ -33,7 +33,7 @@ def result(run_id: str, size: int) -> Job:
 
 
 def queue_with(*jobs: AnyJob) -> JobQueue:
-    queue = JobQueue()
+    queue = JobQueue(lambda run_id: True)
     for job in jobs:
         queue.add(job)
     return queue
@@ -63,7 +63,7 @@ def test_what_costs_little_is_taken_in_the_order_it_came() -> None:
 
 
 def test_a_run_that_costs_much_waits_while_others_are_about() -> None:
-    queue = JobQueue()
+    queue = JobQueue(lambda run_id: True)
     spend(queue, "bad")
     for number in range(40):
         queue.add(timer("bad", number))
@@ -74,7 +74,7 @@ def test_a_run_that_costs_much_waits_while_others_are_about() -> None:
 
 
 def test_a_run_that_costs_much_gets_all_there_is_when_nobody_else_is_about() -> None:
-    queue = JobQueue()
+    queue = JobQueue(lambda run_id: True)
     spend(queue, "bad")
     for number in range(200):
         queue.add(timer("bad", number))
@@ -83,7 +83,7 @@ def test_a_run_that_costs_much_gets_all_there_is_when_nobody_else_is_about() -> 
 
 
 def test_one_large_job_does_not_make_all_others_of_its_run_large() -> None:
-    queue = JobQueue()
+    queue = JobQueue(lambda run_id: True)
     spend(queue, "fan")
     queue.charge(timer("fan"), 30_000)
     for _ in range(200):
@@ -92,7 +92,7 @@ def test_one_large_job_does_not_make_all_others_of_its_run_large() -> None:
 
 
 def test_somebody_new_never_waits_for_a_run_that_costs_much() -> None:
-    queue = JobQueue()
+    queue = JobQueue(lambda run_id: True)
     spend(queue, "bad")
     for number in range(1_000):
         queue.add(timer("bad", number))
@@ -104,7 +104,7 @@ def test_somebody_new_never_waits_for_a_run_that_costs_much() -> None:
 
 
 def test_what_costs_much_goes_on_all_the_same() -> None:
-    queue = JobQueue()
+    queue = JobQueue(lambda run_id: True)
     spend(queue, "bad")
     for number in range(100):
         queue.add(timer("bad", number))
@@ -116,7 +116,7 @@ def test_what_costs_much_goes_on_all_the_same() -> None:
 
 
 def test_jobs_of_one_run_keep_their_order_however_they_are_taken() -> None:
-    queue = JobQueue()
+    queue = JobQueue(lambda run_id: True)
     expected = [timer("bad", number) for number in range(400)]
     for number, job in enumerate(expected):
         queue.add(job)
@@ -130,7 +130,7 @@ def test_jobs_of_one_run_keep_their_order_however_they_are_taken() -> None:
 
 
 def test_of_runs_that_cost_much_the_cheaper_go_first() -> None:
-    queue = JobQueue()
+    queue = JobQueue(lambda run_id: True)
     spend(queue, "dear", 10 * MUCH)
     spend(queue, "cheap")
     for number in range(3):
@@ -157,7 +157,7 @@ def test_one_large_result_at_a_time_while_others_are_about() -> None:
 
 
 def test_people_who_cancel_a_run_that_costs_much_need_not_wait_for_its_turn() -> None:
-    queue = JobQueue()
+    queue = JobQueue(lambda run_id: True)
     spend(queue, "bad")
     for number in range(100):
         queue.add(timer("bad", number))
@@ -168,7 +168,7 @@ def test_people_who_cancel_a_run_that_costs_much_need_not_wait_for_its_turn() ->
 
 
 def test_what_a_run_has_cost_is_forgotten_in_time() -> None:
-    queue = JobQueue()
+    queue = JobQueue(lambda run_id: True)
     spend(queue, "bad")
     for later in (6_000, 12_000):
         queue.take(256, NOW + later)
@@ -179,10 +179,35 @@ def test_what_a_run_has_cost_is_forgotten_in_time() -> None:
 
 @pytest.mark.anyio
 async def test_rows_of_no_run_are_never_held_up() -> None:
-    queue = JobQueue()
+    queue = JobQueue(lambda run_id: True)
     spend(queue, "bad")
     queue.add(timer("bad"))
     queue.add(timer("good"))
     answer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     queue.add(WriteJob(answer, {}, {}, {}))
     assert len(queue.take(256, NOW)) == 2
+
+
+def test_a_run_that_has_ended_or_waits_is_nobody_to_rest_for() -> None:
+    queue = JobQueue(lambda run_id: run_id != "gone")
+    spend(queue, "bad")
+    for number in range(200):
+        queue.add(timer("bad", number))
+    queue.add(timer("gone"))
+    first = queue.take(256, NOW)
+    assert runs_of(first)[0] == "gone"
+    # Somebody like it may come: what is taken at a time is short to wait for, and nothing rests.
+    assert 1 < len(first) < 200
+    assert queue.rest_ms(NOW + 1) == 0
+    assert len(queue.take(256, NOW + 1)) == 201 - len(first)
+
+
+def test_where_runs_come_and_go_the_next_is_soon_to_come() -> None:
+    queue = JobQueue(lambda run_id: run_id not in ("gone", "gone too"))
+    spend(queue, "bad")
+    for number in range(200):
+        queue.add(timer("bad", number))
+    queue.add(timer("gone"))
+    queue.add(timer("gone too"))
+    assert runs_of(queue.take(256, NOW)) == ["gone", "gone too"]
+    assert 0 < queue.rest_ms(NOW) <= 200

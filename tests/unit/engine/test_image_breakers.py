@@ -78,7 +78,7 @@ async def test_an_image_that_cannot_be_had_opens_its_breaker_and_one_trial_close
         waiting = [await start(engine) for _ in range(3)]
         await until(engine, lambda: use(engine).parked == 3)
         run = await runs.get_run(engine.engine, waiting[0])
-        told = str(await why(engine.engine, run))
+        told = (await why(engine.engine, run)).line
         assert "breaker of image:busybox:1 is open after 2 failures: next try in" in told
         assert f'windlass_breaker_open{{tenant="default",key="{KEY[8:]}"}} 1' in await limit_lines(
             engine.engine

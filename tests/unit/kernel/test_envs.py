@@ -9,6 +9,7 @@ from windlass.dialects.flow import compile_flow
 from windlass.kernel.events import (
     AttemptSucceeded,
     CancelRequested,
+    Claim,
     EnvAllocated,
     EnvGivenUp,
     EnvRefused,
@@ -116,6 +117,15 @@ def test_nobody_came_for_it() -> None:
     assert session(run).state is EnvState.RELEASING
     waiting = run.one("a")
     assert (waiting.state, waiting.env) == (TaskState.QUEUED, ""), "it asks for another"
+
+
+def test_a_task_that_has_lost_its_place_meanwhile_is_handed_to_nobody() -> None:
+    run = played()
+    made = place(run)
+    run.now = made.expires_at or 0
+    run.send(TimerFired(next(iter(run.tables[Timer])), run.row().id))
+    assert run.send(Claim(run.one("a").id, "w", "", "", 1_000)) is None
+    assert run.one("a").state is TaskState.QUEUED
 
 
 def test_a_place_that_cannot_be_made_is_a_failure_like_any_other() -> None:

@@ -11,15 +11,19 @@ from windlass.kernel.events import (
     AttemptFailed,
     CancelRequested,
     CheckpointAnswered,
+    HintGiven,
     LeaseExpired,
     RetryRequested,
     TimerFired,
 )
+from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, StaleLease
+from windlass.model.hints import Hint, HintKind
+from windlass.model.manifests import InputManifest, read_manifest
 from windlass.model.patches import GraphPatch
-from windlass.model.rows import Failure, Timer
+from windlass.model.rows import Attempt, Failure, Timer
 from windlass.model.states import Role, RunState
-from windlass.testing.played import RUN_ID
+from windlass.testing.played import RUN_ID, Played
 
 # Planning
 
@@ -316,3 +320,34 @@ def test_a_planner_that_takes_too_long_is_not_waited_for() -> None:
     assert f"{slow.task_id}!timeout" not in run.tables[Timer]
     do(run, "a")
     assert run.state() is RunState.SUCCEEDED
+
+
+def test_an_attempt_keeps_what_it_was_given_whatever_comes_later() -> None:
+    run = planned(task("a"), task("b", "a", inputs={"words": 5}))
+    made = {"kind": "file", "uri": "s3://x", "version": "2", "digest": "d", "summary": "s"}
+    do(run, "a", {"summary": "done", "artifacts": [made]})
+    first = claim(run, "b")
+    kept = manifest_in(run, first)
+    assert kept.inputs == {"words": 5}
+    [artifact] = kept.artifacts
+    assert (artifact["uri"], artifact["version"], artifact["digest"]) == ("s3://x", "2", "d")
+    brief = json.loads(first.input)
+    assert kept.blackboard == brief["blackboard"] != []
+    run.send(AttemptFailed(first.attempt_id, Failure("returned", "not now")))
+    second = claim(run, "b")
+    assert manifest_in(run, second).hash == kept.hash, "the same was given twice"
+    run.send(AttemptFailed(second.attempt_id, Failure("returned", "not now")))
+    hint = Hint(HintKind.CONSTRAINT_UPDATE, "", {"words": 9}, of(run, "b").id)
+    run.send(HintGiven(RUN_ID, hint, "ann"))
+    third = manifest_in(run, claim(run, "b"))
+    assert third.inputs == {"words": 9}
+    assert third.hash != kept.hash
+    assert manifest_in(run, first) == kept
+
+
+def manifest_in(run: Played, assignment: Assignment) -> InputManifest:
+    attempt = run.tables[Attempt][assignment.attempt_id]
+    assert isinstance(attempt, Attempt)
+    found = read_manifest(attempt.manifest)
+    assert found is not None
+    return found

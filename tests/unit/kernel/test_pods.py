@@ -125,6 +125,25 @@ def test_another_pod_of_the_same_name_speaks_for_nobody() -> None:
     assert run.state() is RunState.RUNNING
 
 
+def test_who_was_refused_a_pod_that_somebody_else_has_made_meanwhile_changes_nothing() -> None:
+    run = play()
+    attempt = launch(run)
+    assert run.send(AttemptDetached(attempt, POD, "u1")) == "accepted"
+    assert see(run, attempt, "FAILED", PodReason.REFUSED, uid="") == "stale"
+    assert see(run, attempt, "FAILED", PodReason.UNSCHEDULABLE, uid="") == "stale"
+    assert attempt_of(run, attempt).state is AttemptState.CLAIMED
+
+
+def test_a_pod_that_is_refused_fails_its_task_for_good() -> None:
+    run = play({"max_retries": 3})
+    attempt = launch(run)
+    assert see(run, attempt, "FAILED", PodReason.REFUSED, uid="", message="no") == "accepted"
+    failure = read_failure(attempt_of(run, attempt).error)
+    assert failure is not None
+    assert (failure.kind, failure.code) == ("fatal", "pod.config")
+    assert task_of(run).state is TaskState.FAILED
+
+
 def test_an_attempt_that_is_no_pod_is_not_known() -> None:
     run = play()
     given = run.claim(task_of(run).id)

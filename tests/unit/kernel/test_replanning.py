@@ -1,15 +1,23 @@
 """Plans that are made anew while the run goes on, and what that keeps."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from tests.plans import claim, do, of, open_states, planned, say, task
-from windlass.kernel.events import CancelRequested, HintGiven, RetryRequested
+from tests.plans import ask, claim, do, of, open_states, planned, say, task
+from windlass.dialects.plan import compile_plan
+from windlass.kernel.events import (
+    CancelRequested,
+    EnvRefused,
+    EnvReserved,
+    HintGiven,
+    RetryRequested,
+)
+from windlass.model.envs import EnvResource, EnvSession, EnvState, resource_id
 from windlass.model.errors import StaleLease
 from windlass.model.hints import Hint, HintKind
-from windlass.model.states import RunState
+from windlass.model.states import RunState, TaskState
 from windlass.testing.played import RUN_ID, Played
 
 
@@ -168,3 +176,46 @@ def test_a_planner_is_asked_again_once_a_result_has_brought_another_plan() -> No
     assert (told["reason"], told["hint"]) == ("hint", "think again")
     say(run, again, {"tasks": [task("c")]})
     assert open_states(run) == {"c": "queued"}
+
+
+def placed(alias: str, resource: str) -> dict[str, Any]:
+    need = {"required": True, "resource_name": resource}
+    return {**task(alias), "env_preconditions": need}
+
+
+def with_places(*tasks: dict[str, Any]) -> tuple[Played, EnvSession]:
+    """A plan whose first task waits for a place that is being made."""
+    params = {"goal": "make it so", "plan": {"tasks": list(tasks)}, "worker_profile": "hand"}
+    run = Played(compile_plan({}), params, begin=False)
+    rows = [
+        EnvResource(
+            id=resource_id("default", name),
+            tenant="default",
+            name=name,
+            kind="container",
+            created_at=0,
+        )
+        for name in ("box", "desk")
+    ]
+    run.tables[EnvResource] = {row.id: row for row in rows}
+    run.begin()
+    held = '["default env:box"]'
+    run.send(EnvReserved(of(run, "a").id, rows[0].id, "container", held))
+    [session] = run.tables[EnvSession].values()
+    return run, cast(EnvSession, session)
+
+
+def test_a_task_that_is_planned_anew_gets_the_place_it_needs_then() -> None:
+    run, on_its_way = with_places(placed("a", "box"))
+    hint(run, placed("a", "desk"))
+    again = of(run, "a")
+    assert (again.state, again.env) == (TaskState.QUEUED, "")
+    given_back = cast(EnvSession, run.tables[EnvSession][on_its_way.id])
+    assert given_back.state is EnvState.RELEASING
+
+
+def test_a_place_that_is_refused_while_somebody_is_asked_is_forgotten() -> None:
+    run, on_its_way = with_places(placed("a", "box"))
+    ask(run, "a")
+    run.send(EnvRefused(on_its_way.id, "no such image"))
+    assert (of(run, "a").env, of(run, "a").failures) == ("", 0)

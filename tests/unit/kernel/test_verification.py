@@ -301,3 +301,37 @@ def test_a_claim_on_rows_of_two_moments_is_asked_again_of_newer_ones() -> None:
     run.graph = msgspec.structs.replace(run.graph, nodes={**run.graph.nodes, "make": node})
     with pytest.raises(Outgrown, match="not verified in the graph at hand"):
         run.claim(task.id)
+
+
+RULES = {"verifier_profile": "", "mode": "builtin_basic", "require_structured_output": True}
+
+
+def test_what_rules_decide_is_judged_with_the_claim_and_recorded_like_any_verdict() -> None:
+    run = run_of(RULES)
+    run.succeed(run.one("make").id, {"n": 1})
+    made = run.one("make")
+    assert (made.state, made.output, made.claim, made.attempts) == ("succeeded", '{"n":1}', 1, 2)
+    assert run.one("use").input == '{"n":1}'
+    rows = [row for row in run.tables[Attempt].values() if isinstance(row, Attempt)]
+    verdict = next(row for row in rows if row.task_id == made.id and row.role is Role.VERIFY)
+    assert (verdict.number, verdict.state) == (2, AttemptState.SUCCEEDED)
+    assert json.loads(verdict.output or "")["verdict"] == "accepted"
+
+
+def test_rules_reject_by_the_policy_and_the_work_is_done_again() -> None:
+    run = run_of({**RULES, "on_reject": "retry"}, max_retries=1)
+    run.succeed(run.one("make").id, {})
+    again = run.one("make")
+    assert (again.state, again.output, again.failures) == ("queued", None, 1)
+    run.succeed(again.id, {"n": 2})
+    assert run.one("use").input == '{"n":2}'
+    rejected = run_of(RULES)
+    rejected.succeed(rejected.one("make").id, {})
+    assert rejected.row().state is RunState.FAILED
+
+
+def test_a_verdict_that_is_counted_by_a_limit_waits_for_its_turn() -> None:
+    run = run_of(RULES, limits=[{"key": "all", "max": 1}])
+    run.succeed(run.one("make").id, {"n": 1})
+    made = run.one("make")
+    assert (made.state, made.queue) == ("verifying", "local:builtin.basic")

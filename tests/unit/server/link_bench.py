@@ -16,7 +16,7 @@ from windlass.protocol.link.channel import Heard
 from windlass.protocol.link.envelope import Envelope, Generation, Sender
 from windlass.protocol.link.server import Arrived, LinkState, ServerLink
 from windlass.server.link.plane import LinkPlane
-from windlass.server.link.session import Session
+from windlass.server.link.session import LinkSession
 from windlass.testing.local import LocalEngine, local_engine
 
 SERVICES = "windlass.services"
@@ -50,7 +50,7 @@ class Bench:
         self.engine = local.engine
         self.plane = LinkPlane(local.engine, Attempts(local.engine))
 
-    async def session(self, register: m.Register | None = None, instance: str = "i") -> Session:
+    async def session(self, register: m.Register | None = None, instance: str = "i") -> LinkSession:
         session = await self.plane.begin(link_of(instance), register or registration())
         session.wake = lambda: None
         return session
@@ -83,13 +83,13 @@ def result(attempt_id: str = "a@1") -> m.Result:
     return m.Result(run_id="r", task_id=attempt_id, status="SUCCEEDED", result=msgspec.Raw(b"{}"))
 
 
-def settlements(session: Session, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def settlements(session: LinkSession, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     told: list[str] = []
     monkeypatch.setattr(session, "settle", lambda _, code="", reason="": told.append(code))
     return told
 
 
-async def reported(session: Session) -> None:
+async def reported(session: LinkSession) -> None:
     await asyncio.gather(*session._tasks)
 
 

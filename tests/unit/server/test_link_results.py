@@ -28,7 +28,7 @@ from windlass.protocol.link.envelope import AckRequest, Envelope, Sender
 from windlass.protocol.link.server import Arrived, Garbled
 from windlass.server.link.dispatching import Dispatching
 from windlass.server.link.held import Held
-from windlass.server.link.session import Session
+from windlass.server.link.session import LinkSession
 
 pytestmark = pytest.mark.anyio
 
@@ -210,7 +210,7 @@ async def test_pieces_of_a_result_are_merged_while_the_task_runs(bench: Bench) -
     assert sink.progress["a@1"].result() == {"b": 2, "c": {"d": 3}, "summary": "two"}
 
 
-def acknowledgements(session: Session) -> list[tuple[bool | None, str]]:
+def acknowledgements(session: LinkSession) -> list[tuple[bool | None, str]]:
     """What is acknowledged of frames by their ids: how, and what is told with it."""
     frames = [msgspec.json.decode(frame) for frame in session.link.take(0)]
     acks = [frame["payload"] for frame in frames if frame["type"].endswith("ack")]

@@ -23,7 +23,10 @@ from windlass.engine.handlers import Handlers
 from windlass.engine.loops.forever import run_forever
 from windlass.model.assignment import Called
 from windlass.model.errors import BadRequest, Unavailable
-from windlass.model.states import TaskState
+from windlass.model.graph import Kind
+from windlass.model.ids import task_of
+from windlass.model.rows import Attempt, Task
+from windlass.model.states import AttemptState, TaskState
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation
 from windlass.protocol.link.server import LinkState
@@ -34,7 +37,7 @@ from windlass.server.link.held import Held
 from windlass.server.link.outcomes import dispatch_of
 from windlass.server.link.plane import LinkPlane
 from windlass.server.link.profile import PARALLEL_MAX, Profile
-from windlass.server.link.session import Session
+from windlass.server.link.session import LinkSession
 
 pytestmark = pytest.mark.anyio
 
@@ -155,6 +158,54 @@ async def test_a_worker_that_was_away_hears_what_was_stopped_meanwhile(bench: Be
     session.wake = lambda: None
     session.resumed()
     assert b"exec.cancel" in b"".join(session.link.take(0))
+
+
+async def test_a_worker_that_comes_back_is_told_to_stop_what_others_have_taken_up(
+    bench: Bench,
+) -> None:
+    rows = {
+        # Lost, and given to somebody else since; lost, and nobody has it yet; still its own.
+        "r~a.1@1": (AttemptState.LOST, TaskState.RUNNING, 2),
+        "r~b.1@1": (AttemptState.LOST, TaskState.QUEUED, 1),
+        "r~c.1@1": (AttemptState.RUNNING, TaskState.RUNNING, 1),
+        "r~d.1@1": (AttemptState.CANCELLED, TaskState.CANCELLED, 1),
+    }
+    for id_, (state, task_state, attempts) in rows.items():
+        task = Task(
+            id=task_of(id_),
+            run_id="r",
+            scope="r",
+            node="a",
+            kind=Kind.CALL,
+            state=task_state,
+            attempts=attempts,
+            made_seq=1,
+            created_at=0,
+        )
+        attempt = Attempt(
+            id=id_,
+            run_id="r",
+            task_id=task.id,
+            number=1,
+            state=state,
+            queue="pull:s",
+            worker_id="w",
+            lease_until=0,
+            claimed_at=0,
+        )
+        bench.local.database.table(Task)[task.id] = task
+        bench.local.database.table(Attempt)[id_] = attempt
+    session = await bench.session()
+    session.link.features = frozenset({"exec.cancel"})
+    session.wake = lambda: None
+    session.link.take(0)
+    session.beat(m.Heartbeat(healthy=True, metrics={"inflight": 5, "held": [*rows, "nonsense"]}))
+    await asyncio.gather(*session._tasks)
+    sent = b"".join(session.link.take(0))
+    assert {id_ for id_ in rows if f'"{id_}"'.encode() in sent} == {"r~a.1@1", "r~d.1@1"}
+    session.beat(m.Heartbeat(healthy=True, metrics={"inflight": 5, "held": [*rows]}))
+    await asyncio.gather(*session._tasks)
+    assert b"exec.cancel" not in b"".join(session.link.take(0)), "once is enough"
 
 
 async def test_renewing_goes_on_after_a_mistake_of_ours(
@@ -280,7 +331,7 @@ async def test_branches_of_one_node_may_run_side_by_side_on_a_worker() -> None:
 # Chains
 
 
-async def answered(bench: Bench, monkeypatch: pytest.MonkeyPatch, output: str) -> Session:
+async def answered(bench: Bench, monkeypatch: pytest.MonkeyPatch, output: str) -> LinkSession:
     """A worker with one slot, whose middleware has just been answered."""
     bench.engine.handlers.learn(f"{SERVICES}@0", ["shout"])
     session = await bench.session(registration(SERVICES, max_parallel=1))

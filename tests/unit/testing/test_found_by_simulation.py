@@ -12,7 +12,7 @@ from windlass.engine.demand import Demand, Demands
 from windlass.engine.engine import Settings
 from windlass.engine.graphs import Graphs
 from windlass.engine.loading import load
-from windlass.engine.workspace import RunView
+from windlass.engine.workspace import LoadedRun
 from windlass.kernel.bounds import Limits
 from windlass.kernel.turn import Turn
 from windlass.kernel.view import Need
@@ -96,7 +96,7 @@ class Reads(MemorySession):
 async def test_a_run_is_read_before_anything_that_belongs_to_it() -> None:
     store = MemoryStore(MemoryDatabase(lambda: 0))
     session = Reads(store)
-    known, unknown = RunView("known"), RunView("unknown")
+    known, unknown = LoadedRun("known"), LoadedRun("unknown")
     needs = [
         (known, Need("attempts", "known~a.1@1")),
         (known, Need("tasks", "known~a.1")),
@@ -191,7 +191,7 @@ async def test_a_reopened_subflow_has_its_time_limit_again() -> None:
 
 
 def test_a_shared_key_restored_in_a_turn_is_there_in_that_turn() -> None:
-    view = RunView("r")
+    view = LoadedRun("r")
     view.whole = True
     kept = Variable(scope="r", key="k", run_id="r", value="1", seq=1)
     view.tables[Variable][("r", "k")] = kept

@@ -7,7 +7,7 @@ from tests.unit.protocol.test_link import dispatch
 from tests.unit.worker.test_link_tasks import Echo, unasked
 from windlass.model.errors import Unavailable
 from windlass.protocol.link import messages as m
-from windlass.testing.servers import free_port
+from windlass.testing.loopback import free_port
 from windlass.worker.link.counts import Counts
 from windlass.worker.link.metrics import metrics_served
 from windlass.worker.link.serve import Inventory

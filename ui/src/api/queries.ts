@@ -5,6 +5,7 @@ import { ApiError, call } from './client'
 import type {
   Attempt,
   Bulk,
+  BulkJob,
   Checkpoint,
   Flow,
   Info,
@@ -14,6 +15,7 @@ import type {
   Page,
   Revision, Run,
   RunEvent,
+  SavedView,
   Stats,
   Task,
   Token,
@@ -53,6 +55,27 @@ export const matchedQuery = (q: string) =>
     queryKey: ['matched', q],
     queryFn: () => call<Bulk>('runs/bulk', { body: { action: 'cancel', q, dryRun: true } }),
     retry: false,
+  })
+
+/** Views of the list of runs: one's own, and those that others share. */
+export const viewsQuery = queryOptions({
+  queryKey: ['views'],
+  queryFn: ({ signal }) => call<{ items: SavedView[] }>('views', { query: { page: 'runs' }, signal }),
+  staleTime: 30_000,
+})
+
+/** Bulk jobs that are still at work, whoever started them and in whichever browser. */
+export const bulkJobsQuery = queryOptions({
+  queryKey: ['bulk'],
+  queryFn: ({ signal }) => call<{ items: BulkJob[] }>('bulk', { query: { state: 'working' }, signal }),
+  refetchInterval: (query) => (query.state.data?.items.length ? 1000 : 15_000),
+})
+
+export const bulkJobQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['bulk', id],
+    queryFn: ({ signal }) => call<BulkJob>(`bulk/${enc(id)}`, { signal }),
+    refetchInterval: (query) => (query.state.data && query.state.data.state !== 'working' ? false : 500),
   })
 
 export const runQuery = (id: string) =>

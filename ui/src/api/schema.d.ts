@@ -72,6 +72,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Bulk jobs, the newest first; `state` is one of theirs. */
+        get: operations["bulk_list_jobs"];
+        put?: never;
+        /** Do something to every run a filter finds, or to those named; the job can be watched. */
+        post: operations["bulk_create_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bulk/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A bulk job: how far it is, and what was refused. */
+        get: operations["bulk_get_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/bulk/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop a bulk job: what it has not done yet is left as it is. */
+        post: operations["bulk_stop_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/catalog/nodes/search": {
         parameters: {
             query?: never;
@@ -1791,6 +1843,42 @@ export interface paths {
         patch: operations["users_set_status"];
         trace?: never;
     };
+    "/api/v1/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The caller's views of a list, and those that others share. */
+        get: operations["views_list_views"];
+        put?: never;
+        /** Keep a view under a name. */
+        post: operations["views_create_view"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/views/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a view of one's own. */
+        delete: operations["views_delete_view"];
+        options?: never;
+        head?: never;
+        /** Rename a view of one's own, or change what it shows. */
+        patch: operations["views_change_view"];
+        trace?: never;
+    };
     "/api/v1/workers": {
         parameters: {
             query?: never;
@@ -2293,6 +2381,7 @@ export interface components {
             id: string;
             leaseUntil: number | null;
             log: string | null;
+            manifest: unknown | null;
             metadata: unknown | null;
             number: number;
             output: unknown | null;
@@ -2408,6 +2497,11 @@ export interface components {
             other: number;
             succeeded: number;
         };
+        /**
+         * BulkAct
+         * @enum {unknown}
+         */
+        BulkAct: "answer" | "cancel" | "delete" | "rerun" | "retry";
         /** BulkBody */
         BulkBody: {
             action: string;
@@ -2415,11 +2509,72 @@ export interface components {
             dryRun: boolean;
             q: string;
         };
+        /**
+         * BulkCount
+         * @description How many a job would take.
+         */
+        BulkCount: {
+            matched: number;
+        };
         /** BulkFailure */
         BulkFailure: {
             detail: string;
             id: string;
         };
+        /**
+         * BulkJobBody
+         * @description An act on many runs: those a filter finds, or those that are named.
+         */
+        BulkJobBody: {
+            act: components["schemas"]["BulkAct"];
+            /** @default null */
+            answer: unknown;
+            /** @default false */
+            dryRun: boolean;
+            /** @default [] */
+            ids: string[];
+            /** @default  */
+            note: string;
+            /** @default  */
+            q: string;
+        };
+        /** BulkJobList */
+        BulkJobList: {
+            items: components["schemas"]["BulkJobView"][];
+        };
+        /**
+         * BulkJobView
+         * @description A bulk job, and how far it is.
+         */
+        BulkJobView: {
+            act: components["schemas"]["BulkAct"];
+            actor: string;
+            createdAt: number;
+            done: number;
+            failed: number;
+            /** @default null */
+            finishedAt: number | null;
+            id: string;
+            left: number;
+            q: string;
+            /** @default [] */
+            refused: components["schemas"]["BulkRefusal"][];
+            state: components["schemas"]["BulkState"];
+            total: number;
+        };
+        /**
+         * BulkRefusal
+         * @description What could not be done, and why.
+         */
+        BulkRefusal: {
+            detail: string;
+            id: string;
+        };
+        /**
+         * BulkState
+         * @enum {unknown}
+         */
+        BulkState: "done" | "stopped" | "working";
         /** BulkView */
         BulkView: {
             done: number;
@@ -3141,7 +3296,8 @@ export interface components {
             string,
             string,
             number,
-            number | null
+            number | null,
+            string
         ];
         /**
          * OutlinePlace
@@ -3309,7 +3465,7 @@ export interface components {
          * @description Why, in the words of Kubernetes where it has one.
          * @enum {unknown}
          */
-        PodReason: "Completed" | "ContainerCreating" | "CreateContainerConfigError" | "CreateContainerError" | "DeadlineExceeded" | "Deleted" | "ErrImagePull" | "Error" | "Evicted" | "ImagePullBackOff" | "InitFailed" | "InvalidImageName" | "NodeLost" | "OOMKilled" | "Preempted" | "Running" | "StartError" | "Unschedulable";
+        PodReason: "Completed" | "ContainerCreating" | "CreateContainerConfigError" | "CreateContainerError" | "DeadlineExceeded" | "Deleted" | "ErrImagePull" | "Error" | "Evicted" | "ImagePullBackOff" | "InitFailed" | "InvalidImageName" | "NodeLost" | "OOMKilled" | "Preempted" | "Refused" | "Running" | "StartError" | "Unschedulable";
         /**
          * PodReport
          * @description A result, an error, or neither, to say how it goes and to learn whether to go on.
@@ -3375,6 +3531,8 @@ export interface components {
             taskId: string;
             /** @default  */
             uid: string;
+            /** @default null */
+            waits: components["schemas"]["ReasonView"] | null;
             /** @default  */
             waitsFor: string;
         };
@@ -3440,11 +3598,99 @@ export interface components {
             queue: string;
             tasks: number;
         };
-        /** ReasonView */
-        ReasonView: {
+        /**
+         * ReasonCode
+         * @description What is the matter. A new one needs a wording here and in both languages of the web UI.
+         * @enum {unknown}
+         */
+        ReasonCode: "branches" | "breaker.open" | "breaker.trial" | "budget.reserved" | "budget.spent" | "checkpoint" | "env.closed" | "env.making" | "env.no_host" | "env.queue" | "env.unknown" | "held_back" | "lease.expired" | "lease.held" | "limit.full" | "limit.pushed_back" | "limit.rate" | "limit.room" | "pod.container" | "pod.made" | "pod.pending" | "pod.running" | "pod.starting" | "pod.unmade" | "pod.unscheduled" | "queue.busy" | "queue.no_function" | "queue.no_launcher" | "queue.no_link" | "queue.no_server" | "queue.no_worker" | "queue.owner_away" | "queue.owner_busy" | "queue.package_busy" | "queue.package_missing" | "queue.pods_out" | "queue.scripts_off" | "queue.slots_busy" | "quota.full" | "quota.too_much" | "retries.out" | "retries.spent" | "retry.pause" | "run.beginning" | "run.between" | "run.cancelled" | "run.failed" | "run.succeeded" | "run.unreadable" | "signal" | "sleep" | "task.state" | "verify.look" | "verify.pause";
+        /**
+         * ReasonValues
+         * @description What the wording of a code is filled with; each code has some of them.
+         */
+        ReasonValues: {
+            /** @default 0 */
+            ahead: number;
+            /** @default 0 */
+            attempt: number;
+            /** @default  */
+            cause: string;
+            /** @default  */
+            env: string;
+            /** @default 0 */
+            failsAfterS: number;
+            /** @default 0 */
+            failures: number;
+            /** @default 0 */
+            heardAt: number;
+            /** @default -1 */
+            idx: number;
+            /** @default 0 */
+            installAt: number;
+            /** @default  */
+            installError: string;
+            /** @default  */
+            installWorker: string;
+            /** @default  */
+            key: string;
+            /** @default  */
+            kind: string;
+            /** @default  */
+            message: string;
+            /** @default  */
+            most: string;
+            /** @default  */
+            node: string;
+            /** @default  */
+            otherTransport: string;
+            /** @default  */
+            otherWorker: string;
+            /** @default  */
+            package: string;
+            /** @default  */
+            place: string;
+            /** @default  */
+            pod: string;
+            /** @default  */
+            project: string;
+            /** @default  */
+            reserved: string;
+            /** @default  */
+            role: string;
+            /** @default  */
+            service: string;
+            /** @default -1 */
+            share: number;
+            /** @default 0 */
+            since: number;
+            /** @default  */
             state: string;
-            task: string;
-            text: string;
+            /** @default false */
+            stopping: boolean;
+            /** @default  */
+            tenant: string;
+            /** @default  */
+            transport: string;
+            /** @default  */
+            unit: string;
+            /** @default 0 */
+            until: number;
+            /** @default  */
+            used: string;
+            /** @default  */
+            wanted: string;
+            /** @default  */
+            worker: string;
+            /** @default 0 */
+            workers: number;
+        };
+        /**
+         * ReasonView
+         * @description Why something stands where it stands, for whoever words it himself.
+         */
+        ReasonView: {
+            code: components["schemas"]["ReasonCode"];
+            values: components["schemas"]["ReasonValues"];
         };
         /** RebindBody */
         RebindBody: {
@@ -3731,6 +3977,58 @@ export interface components {
             text: string;
             token: string | number;
         };
+        /**
+         * SavedViewBody
+         * @description A view to keep.
+         */
+        SavedViewBody: {
+            /** @default [] */
+            columns: string[];
+            name: string;
+            /** @default runs */
+            page: string;
+            /** @default  */
+            query: string;
+            /** @default false */
+            shared: boolean;
+            /** @default  */
+            sort: string;
+        };
+        /**
+         * SavedViewChange
+         * @description What is to change of a view; what is left out stays.
+         */
+        SavedViewChange: {
+            /** @default null */
+            columns: string[] | null;
+            /** @default null */
+            name: string | null;
+            /** @default null */
+            query: string | null;
+            /** @default null */
+            shared: boolean | null;
+            /** @default null */
+            sort: string | null;
+        };
+        /** SavedViewList */
+        SavedViewList: {
+            items: components["schemas"]["SavedViewView"][];
+        };
+        /**
+         * SavedViewView
+         * @description A view that is kept.
+         */
+        SavedViewView: {
+            columns: string[];
+            id: string;
+            mine: boolean;
+            name: string;
+            page: string;
+            query: string;
+            shared: boolean;
+            sort: string;
+            updatedAt: number;
+        };
         /** SessionView */
         SessionView: {
             accessToken: string;
@@ -3837,6 +4135,16 @@ export interface components {
             items: components["schemas"]["TaskView"][];
             /** @default null */
             next: string | number | null;
+        };
+        /**
+         * TaskReasonView
+         * @description Why a task stands where it stands.
+         */
+        TaskReasonView: {
+            reason: components["schemas"]["ReasonView"];
+            state: string;
+            task: string;
+            text: string;
         };
         /** TaskView */
         TaskView: {
@@ -4060,10 +4368,19 @@ export interface components {
             path: string;
             reason: string;
         };
-        /** WhyView */
+        /**
+         * WhyView
+         * @description Why a run stands where it stands.
+         */
         WhyView: {
+            at: number;
+            /** @default false */
+            cancelling: boolean;
             line: string;
-            reasons: components["schemas"]["ReasonView"][];
+            /** @default 0 */
+            more: number;
+            reason: components["schemas"]["ReasonView"];
+            reasons: components["schemas"]["TaskReasonView"][];
         };
         /**
          * WorkerList
@@ -4285,6 +4602,133 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    bulk_list_jobs: {
+        parameters: {
+            query?: {
+                state?: string;
+                limit?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkJobList"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    bulk_create_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["BulkJobBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkJobView"] | components["schemas"]["BulkCount"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    bulk_get_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkJobView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    bulk_stop_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkJobView"];
                 };
             };
             /** @description Refused */
@@ -8202,6 +8646,136 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UserView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    views_list_views: {
+        parameters: {
+            query?: {
+                page?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViewList"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    views_create_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SavedViewBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViewView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    views_delete_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OkView"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    views_change_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SavedViewChange"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViewView"];
                 };
             };
             /** @description Refused */

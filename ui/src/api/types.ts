@@ -14,9 +14,13 @@ export type Checkpoint = Schemas['CheckpointView']
 export type Worker = Schemas['WorkerView']
 export type Token = Schemas['TokenView']
 export type Info = Schemas['InfoView']
-export type Why = Schemas['WhyView']
+/** Why something stands where it stands; the server leaves out values that are as usual. */
+export type Reason = { code: Schemas['ReasonCode']; values: Partial<Schemas['ReasonValues']> }
+export type Why = Omit<Schemas['WhyView'], 'reason' | 'reasons'> & { reason: Reason; reasons: { task: string; state: string; text: string; reason: Reason }[] }
 export type Stats = Schemas['StatsView']
 export type Outline = Schemas['OutlineView']
+export type SavedView = Schemas['SavedViewView']
+export type BulkJob = Schemas['BulkJobView']
 export type Bulk = Schemas['BulkView']
 export type Retry = Schemas['RetryView']
 export type Started = Schemas['StartedView']

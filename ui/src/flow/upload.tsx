@@ -1,6 +1,6 @@
 /** A new version from JSON or YAML; what is wrong with it is shown at the line where it is wrong. */
 import { useNavigate } from '@tanstack/react-router'
-import { useRef, useState } from 'react'
+import { useMemo, useState } from 'react'
 
 import { useAct } from '@/api/actions'
 import { ApiError, call, type Send } from '@/api/client'
@@ -8,6 +8,7 @@ import type { Problem, Published, Valid } from '@/api/types'
 import { isWorkflow } from '@/graph/definition'
 import { useT } from '@/i18n'
 import { Button, Field, Input } from '@/parts/basics'
+import { Code } from '@/parts/code'
 import { Dialog } from '@/parts/dialog'
 
 import { isJson, lineOf } from './places'
@@ -59,6 +60,7 @@ export function UploadDialog({ name, start, onClose }: Props) {
     setProblems([])
     setValid(null)
   }
+  const bad = useMemo(() => problems.map((problem) => lineOf(text, problem.path)), [problems, text])
   const open = async (file: File | undefined) => {
     if (!file) return
     change(await file.text())
@@ -80,9 +82,17 @@ export function UploadDialog({ name, start, onClose }: Props) {
         <Field label={t('File')}>
           {(id) => <Input id={id} type="file" accept=".json,.yaml,.yml" onChange={(event) => void open(event.target.files?.[0])} />}
         </Field>
-        <Field label={t('Definition (JSON or YAML)')}>
-          {(id) => <Editor id={id} text={text} problems={problems} onChange={change} />}
-        </Field>
+        <p aria-hidden="true" className="mb-1 text-sm font-medium">
+          {t('Definition (JSON or YAML)')}
+        </p>
+        <Code
+          text={text}
+          language={!text.trim() || isJson(text) ? 'json' : 'yaml'}
+          label={t('Definition (JSON or YAML)')}
+          bad={bad}
+          className="mb-3 h-72 rounded border border-line bg-sunk [&>.cm-editor]:h-full"
+          onChange={change}
+        />
         {problems.length > 0 && (
           <ul role="alert" className="mb-3 max-h-40 overflow-auto rounded border border-bad bg-bad-soft p-2 text-sm">
             {problems.map((problem, at) => (
@@ -110,43 +120,5 @@ export function UploadDialog({ name, start, onClose }: Props) {
         </div>
       </form>
     </Dialog>
-  )
-}
-
-interface EditorProps {
-  id: string
-  text: string
-  problems: readonly Problem[]
-  onChange: (text: string) => void
-}
-
-function Editor({ id, text, problems, onChange }: EditorProps) {
-  const gutter = useRef<HTMLDivElement>(null)
-  const bad = new Set(problems.map((problem) => lineOf(text, problem.path)))
-  const lines = text.split('\n').length
-  return (
-    <div className="flex h-72 overflow-hidden rounded border border-line bg-sunk font-mono text-xs leading-5">
-      <div ref={gutter} aria-hidden="true" className="w-10 shrink-0 overflow-hidden py-2 text-right text-soft">
-        {Array.from({ length: lines }, (_, at) => (
-          <div key={at} className={bad.has(at + 1) ? 'bg-bad-soft font-bold text-bad' : ''}>
-            {bad.has(at + 1) ? '!' : ''}
-            {at + 1}&nbsp;
-          </div>
-        ))}
-      </div>
-      <textarea
-        id={id}
-        required
-        wrap="off"
-        spellCheck={false}
-        value={text}
-        aria-invalid={problems.length > 0}
-        onChange={(event) => onChange(event.target.value)}
-        onScroll={(event) => {
-          if (gutter.current) gutter.current.scrollTop = event.currentTarget.scrollTop
-        }}
-        className="min-w-0 flex-1 resize-none overflow-auto bg-transparent p-2"
-      />
-    </div>
   )
 }

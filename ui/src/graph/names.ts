@@ -53,14 +53,6 @@ export class Names {
     }
     return `${this.of(path)}${index}` || id
   }
-
-  /** A sentence of the server's with the nodes it quotes under their names. */
-  inText(text: string): string {
-    return text.replace(/"([^"]+)"/g, (whole, path: string) => {
-      const name = this.known.has(path) ? this.of(path) : path
-      return name === path ? whole : `"${name}"`
-    })
-  }
 }
 
 function decode(text: string): string {

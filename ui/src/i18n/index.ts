@@ -3,9 +3,6 @@ import { useCallback } from 'react'
 
 import { getPrefs, usePrefs } from '@/prefs'
 
-import { formatSeconds } from '@/time/format'
-
-import { whyInChinese } from './why'
 import { zh } from './zh'
 
 export type Text = keyof typeof zh
@@ -29,14 +26,4 @@ export function locale(): string {
 /** A state as a word; what is not in the table is shown as the server says it. */
 export function stateWord(t: Translate, state: string): string {
   return state in zh ? t(state as Text) : state
-}
-
-/** The server's reason in the language of the page. */
-export function whyText(line: string): string {
-  return withSpans(getPrefs().language === 'zh' ? whyInChinese(line) : line)
-}
-
-/** Seconds of any number as people say them: `2m 46s`, never `166 s`. */
-export function withSpans(line: string): string {
-  return line.replace(/(\d+) (?:s\b|秒)/g, (_, seconds: string) => formatSeconds(Number(seconds)))
 }

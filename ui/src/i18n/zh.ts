@@ -5,6 +5,7 @@ import { ledger } from './zh-ledger'
 import { plans } from './zh-plans'
 import { operations } from './zh-operations'
 import { pods } from './zh-pods'
+import { runs } from './zh-runs'
 import { settings } from './zh-settings'
 import { shell } from './zh-shell'
 
@@ -13,6 +14,7 @@ export const zh = {
   ...fleet,
   ...ledger,
   ...operations,
+  ...runs,
   ...plans,
   ...pods,
   ...settings,

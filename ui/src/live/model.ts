@@ -32,6 +32,8 @@ export interface AttemptLite {
   worker: string
   claimedAt: number
   finishedAt: number | null
+  /** What it was for: work, verify or plan. */
+  role: string
 }
 
 export interface RunModel {
@@ -70,11 +72,11 @@ export function fromOutline(outline: Outline): RunModel {
     })
   }
   const attempts = new Map<string, AttemptLite>()
-  for (const [id, state, worker, claimedAt, finishedAt] of outline.attempts) {
+  for (const [id, state, worker, claimedAt, finishedAt, role = 'work'] of outline.attempts) {
     const full = outline.id + id
     const number = Number(full.slice(full.lastIndexOf('@') + 1))
     const taskId = taskOf(full)
-    attempts.set(full, { id: full, taskId, number, state, worker, claimedAt, finishedAt })
+    attempts.set(full, { id: full, taskId, number, state, worker, claimedAt, finishedAt, role })
   }
   return { id: outline.id, seq: outline.seq, tasks, attempts, added: 0 }
 }
@@ -162,13 +164,15 @@ function applyAttempt(
   const number = Number(id.slice(id.lastIndexOf('@') + 1))
   const old = attempts.get(id)
   const state = change.state ?? old?.state ?? 'claimed'
+  const task = tasks.get(taskId)
+  // News of an attempt does not tell what it is for; where its task stands when it is claimed does.
+  const role = old?.role ?? (task?.kind === 'plan' ? 'plan' : task?.state === 'verifying' ? 'verify' : 'work')
   attempts.set(id, {
-    ...{ id, taskId, number, state },
+    ...{ id, taskId, number, state, role },
     worker: change.worker ?? old?.worker ?? '',
     claimedAt: old?.claimedAt ?? at,
     finishedAt: hasEnded(state) ? (old?.finishedAt ?? at) : null,
   })
-  const task = tasks.get(taskId)
   if (!task) return
   const failures = task.failures + (state === 'failed' && old?.state !== 'failed' ? 1 : 0)
   tasks.set(taskId, { ...task, attempts: Math.max(task.attempts, number), failures })

@@ -1,66 +1,30 @@
-/** A bulk action as it goes: run by run, a few at a time, so that it can be watched and stopped. */
+/** Acts on many runs: which there are, what each makes sense for, and how a job is asked for. */
 import { call } from '@/api/client'
-import type { Page, Run } from '@/api/types'
+import { hasEnded, type BulkJob, type Run } from '@/api/types'
 
-export type Verb = 'cancel' | 'retry'
+export type Act = 'cancel' | 'retry' | 'rerun' | 'delete'
 
-export interface BulkState {
-  verb: Verb
-  total: number
-  done: number
-  failed: { id: string; detail: string }[]
-  over: boolean
-}
-
-const AT_ONCE = 4
-const RUNS_MAX = 10_000
-
-/** Do something to each run; `tell` is told how far it is, at most once a frame. */
-export async function doEach(
-  verb: Verb,
-  ids: readonly string[],
-  each: (id: string) => Promise<unknown>,
-  tell: (state: BulkState) => void,
-  stop: AbortSignal,
-): Promise<BulkState> {
-  const state: BulkState = { verb, total: ids.length, done: 0, failed: [], over: false }
-  const left = [...ids]
-  const worker = async () => {
-    for (let id = left.shift(); id && !stop.aborted; id = left.shift()) {
-      try {
-        await each(id)
-        state.done += 1
-      } catch (error) {
-        state.failed.push({ id, detail: error instanceof Error ? error.message : String(error) })
-      }
-      tell({ ...state, failed: [...state.failed] })
-    }
-  }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  const end = { ...state, over: true }
-  tell(end)
-  return end
-}
-
-/** The runs a verb makes sense for. */
-const FITTING: Record<Verb, string> = {
+/** The server takes only such runs of what a filter finds; the same is counted here before. */
+const FITTING: Record<Act, string> = {
   cancel: 'status:queued,running,waiting',
   retry: 'status:failed',
+  rerun: '',
+  delete: 'status:succeeded,failed,cancelled',
 }
 
-/** A filter for those of its runs that a verb makes sense for. */
-export function fitting(verb: Verb, q: string): string {
-  return `${q} ${FITTING[verb]}`
+/** A filter for those of its runs that an act makes sense for. */
+export function fitting(act: Act, q: string): string {
+  return `${q} ${FITTING[act]}`.trim()
 }
 
-/** The runs a filter finds that the verb makes sense for. */
-export async function matchingIds(verb: Verb, q: string): Promise<string[]> {
-  const ids: string[] = []
-  let cursor = ''
-  do {
-    const page: Page<Run> = await call('runs', { query: { q: fitting(verb, q), cursor, limit: 500 } })
-    ids.push(...page.items.map((run) => run.id))
-    cursor = page.next ? String(page.next) : ''
-  } while (cursor && ids.length < RUNS_MAX)
-  return ids
+/** Whether an act makes sense for a run. */
+export function fits(act: Act, run: Pick<Run, 'state'>): boolean {
+  if (act === 'retry') return run.state === 'failed'
+  if (act === 'rerun') return true
+  return act === 'delete' ? hasEnded(run.state) : !hasEnded(run.state)
 }
+
+/** Ask the server for a job; it goes on whatever becomes of this page. */
+export const startJob = (act: Act, what: { q: string } | { ids: string[] }) => call<BulkJob>('bulk', { body: { act, ...what } })
+
+export const stopJob = (id: string) => call<BulkJob>(`bulk/${encodeURIComponent(id)}/stop`, { method: 'POST' })

@@ -15,9 +15,9 @@ import { withNews } from '@/live/rows'
 import { useLatest } from '@/live/store'
 import { Button, Choices, FIELD, PageHead, Panel, Skeleton } from '@/parts/basics'
 import { Span, Time } from '@/parts/clock'
-import { diffJson } from '@/parts/diff'
+import { ValueDiff } from '@/parts/code'
 import { Empty, Failed } from '@/parts/feedback'
-import { DiffView, Json } from '@/parts/json'
+import { Json } from '@/parts/json'
 import { Status } from '@/parts/status'
 import { useTitle } from '@/parts/title'
 import { useCanAct, useMayAct } from '@/shell/health'
@@ -141,7 +141,7 @@ function VersionDiff({ items, shown, against }: { items: readonly Version[]; sho
           ))}
         </select>
       </label>
-      {other && <DiffView lines={diffJson(other.definition, shown.definition)} label={t('Difference')} />}
+      {other && <ValueDiff before={other.definition} after={shown.definition} label={t('Difference')} />}
     </>
   )
 }

@@ -1,27 +1,31 @@
 /** Runs as a virtual list: a table on a wide page, cards on a narrow one. */
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type Dispatch, memo, type SetStateAction, useCallback, useEffect, useRef, useState } from 'react'
+import { type CSSProperties, type Dispatch, memo, type SetStateAction, useCallback, useEffect, useRef, useState } from 'react'
 
 import { retryRun, useAct } from '@/api/actions'
 import { failureOf, outcomeOf, type Run } from '@/api/types'
 import { plainNode } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Span, Time } from '@/parts/clock'
+import { Icon } from '@/parts/icons'
 import { Status } from '@/parts/status'
+import { cellText, type Column, HEADS, isSortable, nextSort, tracks } from '@/runs/columns'
 import { useKeys } from '@/shell/keys'
 
 interface Props {
   runs: readonly Run[]
   chosen: ReadonlySet<string>
   onChoose: Dispatch<SetStateAction<ReadonlySet<string>>>
+  columns: readonly Column[]
+  sort: string
+  onSort: (sort: string) => void
   more?: () => void
 }
 
-const GRID =
-  'grid grid-cols-[1.75rem_6.5rem_minmax(0,1fr)] items-center gap-x-2 md:grid-cols-[1.75rem_6.5rem_minmax(6rem,1fr)_3.75rem_9rem_4.5rem_minmax(7rem,1.6fr)]'
+const GRID = 'grid grid-cols-[1.75rem_6.5rem_minmax(0,1fr)] items-center gap-x-2 md:grid-cols-(--tracks)'
 
-export function RunList({ runs, chosen, onChoose, more }: Props) {
+export function RunList({ runs, chosen, onChoose, columns, sort, onSort, more }: Props) {
   const t = useT()
   const navigate = useNavigate()
   const act = useAct()
@@ -73,6 +77,7 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
       tabIndex={0}
       aria-label={t('Runs')}
       aria-rowcount={runs.length + 1}
+      style={{ '--tracks': tracks(columns) } as CSSProperties}
       className="min-h-0 flex-1 overflow-auto rounded-lg border border-line bg-panel"
     >
       <div role="row" className={`${GRID} sticky top-0 z-10 border-b border-line bg-panel h-8 px-3 text-xs font-medium text-soft`}>
@@ -85,12 +90,10 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
             onChange={() => onChoose(new Set(all ? [] : runs.map((run) => run.id)))}
           />
         </span>
-        <span role="columnheader">{t('Status')}</span>
-        <span role="columnheader">{t('Flow')}</span>
-        {[t('Run'), t('Started'), t('Duration'), t('Now, or why it failed')].map((head) => (
-          <span key={head} role="columnheader" className="hidden truncate md:block">
-            {head}
-          </span>
+        <Head name="status" text={t('Status')} sort={sort} onSort={onSort} />
+        <Head name="flow" text={t('Flow')} sort={sort} onSort={onSort} />
+        {columns.map((column) => (
+          <Head key={column} name={column} text={t(HEADS[column])} sort={sort} onSort={onSort} wide />
         ))}
       </div>
       <div role="rowgroup" className="relative" style={{ height: rows.getTotalSize() }}>
@@ -108,7 +111,7 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
               }`}
               style={{ height: item.size, transform: `translateY(${item.start}px)` }}
             >
-              <Cells run={run} chosen={chosen.has(run.id)} onToggle={toggle} />
+              <Cells run={run} chosen={chosen.has(run.id)} columns={columns} onToggle={toggle} />
             </div>
           )
         })}
@@ -117,26 +120,49 @@ export function RunList({ runs, chosen, onChoose, more }: Props) {
   )
 }
 
+interface HeadProps {
+  name: string
+  text: string
+  sort: string
+  onSort: (sort: string) => void
+  wide?: boolean
+}
+
+/** A heading; a press sorts by it, another turns the order round, a third leaves it to the server. */
+function Head({ name, text, sort, onSort, wide = false }: HeadProps) {
+  const t = useT()
+  const look = wide ? 'hidden truncate md:block' : 'truncate'
+  if (!isSortable(name)) {
+    return (
+      <span role="columnheader" className={look}>
+        {text}
+      </span>
+    )
+  }
+  const way = sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : 'none'
+  return (
+    <span role="columnheader" aria-sort={way} className={look}>
+      <button type="button" title={t('Sorted among those shown')} className="inline-flex max-w-full items-center gap-1 hover:text-text" onClick={() => onSort(nextSort(sort, name))}>
+        <span className="truncate">{text}</span>
+        {way !== 'none' && <Icon name={way === 'ascending' ? 'up' : 'down'} size={12} />}
+      </button>
+    </span>
+  )
+}
+
 interface CellsProps {
   run: Run
   chosen: boolean
+  columns: readonly Column[]
   onToggle: (id: string) => void
 }
 
-const Cells = memo(function Cells({ run, chosen, onToggle }: CellsProps) {
+const Cells = memo(function Cells({ run, chosen, columns, onToggle }: CellsProps) {
   const t = useT()
-  const failure = failureOf(run.error)
-  const now = failure ? `${plainNode(failure.node) ? `${failure.node}: ` : ''}${failure.message}` : plainNode(run.node)
   return (
     <>
       <span role="cell">
-        <input
-          type="checkbox"
-          className="block size-4"
-          aria-label={t('Select {id}', { id: run.id })}
-          checked={chosen}
-          onChange={() => onToggle(run.id)}
-        />
+        <input type="checkbox" className="block size-4" aria-label={t('Select {id}', { id: run.id })} checked={chosen} onChange={() => onToggle(run.id)} />
       </span>
       <span role="cell">
         <Status state={outcomeOf(run)} />
@@ -149,18 +175,50 @@ const Cells = memo(function Cells({ run, chosen, onToggle }: CellsProps) {
           {run.id.slice(-6)} · <Time at={run.createdAt} /> · <Span from={run.createdAt} to={run.finishedAt} />
         </span>
       </span>
-      <span role="cell" className="hidden font-mono text-xs text-soft md:block" title={run.id}>
-        {run.id.slice(-6)}
-      </span>
-      <span role="cell" className="hidden md:block">
-        <Time at={run.createdAt} />
-      </span>
-      <span role="cell" className="hidden md:block">
-        <Span from={run.createdAt} to={run.finishedAt} />
-      </span>
-      <span role="cell" className={`hidden truncate md:block ${failure ? 'text-bad' : 'text-soft'}`} title={now}>
-        {now}
-      </span>
+      {columns.map((column) => (
+        <Cell key={column} run={run} column={column} />
+      ))}
     </>
   )
 })
+
+function Cell({ run, column }: { run: Run; column: Column }) {
+  switch (column) {
+    case 'run':
+      return (
+        <span role="cell" className="hidden font-mono text-xs text-soft md:block" title={run.id}>
+          {run.id.slice(-6)}
+        </span>
+      )
+    case 'started':
+      return (
+        <span role="cell" className="hidden md:block">
+          <Time at={run.createdAt} />
+        </span>
+      )
+    case 'duration':
+      return (
+        <span role="cell" className="hidden md:block">
+          <Span from={run.createdAt} to={run.finishedAt} />
+        </span>
+      )
+    case 'now':
+      return <Now run={run} />
+    default:
+      return (
+        <span role="cell" className="hidden truncate text-soft tabular-nums md:block" title={cellText(run, column)}>
+          {cellText(run, column)}
+        </span>
+      )
+  }
+}
+
+function Now({ run }: { run: Run }) {
+  const failure = failureOf(run.error)
+  const now = failure ? `${plainNode(failure.node) ? `${failure.node}: ` : ''}${failure.message}` : plainNode(run.node)
+  return (
+    <span role="cell" className={`hidden truncate md:block ${failure ? 'text-bad' : 'text-soft'}`} title={now}>
+      {now}
+    </span>
+  )
+}

@@ -13,30 +13,40 @@ import { CopyAs } from '@/parts/copy'
 import { Empty, Failed } from '@/parts/feedback'
 import { useTitle } from '@/parts/title'
 
+import { readColumns, sortRuns, USUAL } from '@/runs/columns'
+import { ColumnsMenu } from '@/runs/columns-menu'
+import { withRange } from '@/runs/histogram'
+import { TimeBrush } from '@/runs/time-brush'
+
 import { BulkBar } from './bulk'
+import { BulkJobs } from './bulk-progress'
 import { ExportButton } from './export'
 import { FilterBar } from './filter-bar'
 import { useFresh } from './fresh'
 import { RunList } from './run-list'
 import { NewRunButton } from './start'
-import { Views } from './views'
+import { type Shown, Views } from './views'
 
 const route = getRouteApi('/runs')
 
 export function RunsPage() {
   const t = useT()
   useTitle(t('Runs'))
-  const { q = '' } = route.useSearch()
+  const { q = '', columns: named = '', sort = '', job } = route.useSearch()
   const navigate = route.useNavigate()
   const queries = useQueryClient()
-  const setQ = (text: string) => void navigate({ search: { q: text || undefined } })
+  const show = ({ q, columns, sort }: Shown) => void navigate({ search: (old) => ({ ...old, q: q || undefined, columns: columns.join() || undefined, sort: sort || undefined }) })
+  const names = useMemo(() => named.split(',').filter(Boolean), [named])
+  const columns = useMemo(() => readColumns(names), [names])
+  const setQ = (text: string) => show({ q: text, columns: names, sort })
   const problem = parseFilter(q, t).problem
   const pages = useInfiniteQuery({ ...runsQuery(q), enabled: !problem })
   const matched = useQuery({ ...matchedQuery(q), enabled: !problem && q.trim() !== '' })
   const latest = useLatest()
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const read = useMemo(() => pages.data?.pages.flatMap((page) => page.items) ?? [], [pages.data])
-  const runs = useMemo(() => read.map((run) => withNews(run, latest)), [read, latest])
+  const newest = useMemo(() => read.map((run) => withNews(run, latest)), [read, latest])
+  const runs = useMemo(() => sortRuns(newest, sort, Date.now()), [newest, sort])
   const fresh = useFresh(q, latest, pages.data ? (read[0]?.id ?? '') : null)
   const loadNew = () => {
     void queries.resetQueries({ queryKey: ['runs', q] })
@@ -46,11 +56,14 @@ export function RunsPage() {
     <div className="flex h-[calc(100vh-8rem)] flex-col md:h-[calc(100vh-6rem)]">
       <PageHead title={t('Runs')}>
         <CopyAs cli={`windlass run ls -q '${q}'`} path={`runs?q=${encodeURIComponent(q)}`} />
+        <ColumnsMenu columns={columns} onChange={(next) => show({ q, columns: next.join() === USUAL.join() ? [] : next, sort })} />
         <ExportButton q={q} disabled={runs.length === 0} />
         <NewRunButton />
       </PageHead>
-      <Views q={q} onChoose={setQ} />
+      <Views shown={{ q, columns: names, sort }} onChoose={show} />
       <FilterBar key={q} q={q} problem={problem} onChange={setQ} />
+      <TimeBrush runs={newest} onRange={(from, to) => setQ(withRange(q, from, to))} />
+      <BulkJobs open={job} onOpen={(id) => void navigate({ search: (old) => ({ ...old, job: id }), replace: true })} />
       <div className="flex min-h-9 flex-wrap items-center gap-2 py-1 text-sm text-soft">
         <span role="status">
           {q.trim() && matched.data
@@ -62,7 +75,7 @@ export function RunsPage() {
             {t('{n} new', { n: fresh })}
           </Button>
         )}
-        <BulkBar q={q} matched={matched.data?.matched ?? 0} runs={runs} chosen={chosen} onDone={() => setChosen(new Set())} />
+        <BulkBar q={q} matched={matched.data?.matched ?? 0} runs={runs} chosen={chosen} onDone={() => setChosen(new Set())} onStarted={(id) => void navigate({ search: (old) => ({ ...old, job: id }), replace: true })} />
       </div>
       {pages.error && <Failed error={pages.error} retry={() => void pages.refetch()} />}
       {pages.isPending && !pages.error && !problem && <Skeleton rows={8} />}
@@ -72,6 +85,9 @@ export function RunsPage() {
           runs={runs}
           chosen={chosen}
           onChoose={setChosen}
+          columns={columns}
+          sort={sort}
+          onSort={(next) => show({ q, columns: names, sort: next })}
           more={pages.hasNextPage && !pages.isFetchingNextPage ? () => void pages.fetchNextPage() : undefined}
         />
       )}

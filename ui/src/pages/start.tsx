@@ -12,7 +12,8 @@ import { paramsOf } from '@/flow/params'
 import { SchemaForm } from '@/flow/schema-form'
 import { isWorkflow } from '@/graph/definition'
 import { useT } from '@/i18n'
-import { Button, Field, FIELD, Input, TextArea } from '@/parts/basics'
+import { Button, Field, FIELD, Input } from '@/parts/basics'
+import { Code } from '@/parts/code'
 import { Dialog } from '@/parts/dialog'
 import { Empty } from '@/parts/feedback'
 import { useCanAct, useMayAct } from '@/shell/health'
@@ -132,11 +133,12 @@ function StartDialog({ flow, version, onClose }: { flow?: string; version?: numb
           </Field>
         ))}
         {!workflow && (
-          <Field label={t('More parameters (JSON object)')}>
-            {(id) => (
-              <TextArea id={id} rows={2} aria-invalid={problem !== ''} className="font-mono" value={more} onChange={(event) => setMore(event.target.value)} />
-            )}
-          </Field>
+          <>
+            <p aria-hidden="true" className="mb-1 text-sm font-medium">
+              {t('More parameters (JSON object)')}
+            </p>
+            <Code text={more} language="json" label={t('More parameters (JSON object)')} className="mb-3 max-h-48 min-h-14 rounded border border-line bg-sunk" onChange={setMore} />
+          </>
         )}
         {problem && (
           <p role="alert" className="mb-3 text-sm text-bad">

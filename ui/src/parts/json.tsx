@@ -6,8 +6,8 @@ import { useT } from '@/i18n'
 import { formatBytes } from '@/parts/size'
 
 import { Button } from './basics'
+import { Code } from './code'
 import { CopyButton } from './copy'
-import { folded, type Line } from './diff'
 
 const SHOWN_MAX = 20_000
 
@@ -28,32 +28,12 @@ export function Json({ value, name }: { value: unknown; name: string }) {
           <Button onClick={download}>{t('Download')}</Button>
         </span>
       </div>
-      <pre tabIndex={0} aria-label={name} className="max-h-56 overflow-auto px-3 pt-1 pb-3 md:max-h-96 font-mono text-xs leading-5">
-        {cut ? `${text.slice(0, SHOWN_MAX)}\n…` : text}
-      </pre>
+      <Code text={cut ? `${text.slice(0, SHOWN_MAX)}\n…` : text} language={cut ? 'text' : 'json'} label={name} className="max-h-56 md:max-h-96" />
       {cut && (
         <Button look="quiet" onClick={() => setAll(true)}>
           {t('Show all of it')}
         </Button>
       )}
     </div>
-  )
-}
-
-export function DiffView({ lines, label }: { lines: readonly Line[]; label: string }) {
-  const t = useT()
-  if (lines.every((line) => line.kind === 'same')) return <p className="p-2 text-sm text-soft">{t('No difference')}</p>
-  return (
-    <pre tabIndex={0} aria-label={label} className="max-h-[32rem] overflow-auto rounded-lg bg-sunk p-3 font-mono text-xs leading-5">
-      {folded(lines).map((line, at) => (
-        <div
-          key={at}
-          className={line.kind === 'added' ? 'bg-ok-soft text-ok' : line.kind === 'removed' ? 'bg-bad-soft text-bad' : ''}
-        >
-          {line.kind === 'added' ? '+ ' : line.kind === 'removed' ? '− ' : '  '}
-          {line.hidden ? <span className="text-soft">{t('{n} unchanged lines', { n: line.hidden })}</span> : line.text}
-        </div>
-      ))}
-    </pre>
   )
 }

@@ -1,6 +1,7 @@
 /** What can be said of pods: what each is at, and how many of each namespace are how far. */
 import type { Pod } from '@/api/types'
 import type { Text } from '@/i18n'
+import { sayReason } from '@/why/say'
 
 export const POD_STATES = ['claimed', 'running', 'succeeded', 'failed', 'timed_out', 'lost', 'cancelled'] as const
 
@@ -33,11 +34,11 @@ export interface Says {
 }
 
 /** The one thing worth knowing of a pod now: why it failed, what it waits for, or what it is at. */
-export function saysOf(pod: Pick<Pod, 'namespace' | 'pod' | 'reason' | 'failureClass' | 'waitsFor' | 'progress'>): Says {
+export function saysOf(pod: Pick<Pod, 'namespace' | 'pod' | 'reason' | 'failureClass' | 'waits' | 'waitsFor' | 'progress'>): Says {
   // The server names the pod first, which stands beside it here.
   const name = `pod ${pod.namespace}/${pod.pod}: `
   if (pod.failureClass || pod.reason) return { kind: 'failed', text: pod.reason.startsWith(name) ? pod.reason.slice(name.length) : pod.reason }
-  if (pod.waitsFor) return { kind: 'waits', text: pod.waitsFor }
+  if (pod.waits) return { kind: 'waits', text: sayReason(pod.waits, Date.now()) ?? pod.waitsFor }
   if (pod.progress?.message) return { kind: 'progress', text: pod.progress.message }
   return { kind: 'none', text: '' }
 }

@@ -2,7 +2,7 @@
 import { Link } from '@tanstack/react-router'
 
 import type { Pod } from '@/api/types'
-import { useT, whyText } from '@/i18n'
+import { useT } from '@/i18n'
 import { Chip } from '@/parts/basics'
 import { Ago } from '@/parts/clock'
 import { Status } from '@/parts/status'
@@ -82,8 +82,7 @@ function SaysLine({ pod }: { pod: Pod }) {
   const says = saysOf(pod)
   const name = pod.failureClass ? classText(pod.failureClass) : null
   const kind = name ? t(name) : pod.failureClass
-  const text = says.kind === 'waits' ? whyText(says.text) : says.text
-  const line = kind && text ? `${kind}: ${text}` : kind || text
+  const line = kind && says.text ? `${kind}: ${says.text}` : kind || says.text
   const percent = percentOf(pod)
   if (!line && percent === null) return <span className="hidden text-soft md:inline">–</span>
   return (

@@ -2,13 +2,12 @@
 import { useState } from 'react'
 
 import { type Attempt, failureOf, hasEnded, type Task } from '@/api/types'
+import { ValueDiff } from '@/parts/code'
 import { useT } from '@/i18n'
 import { FIELD } from '@/parts/basics'
 import { Span, Time } from '@/parts/clock'
 import { CopyButton } from '@/parts/copy'
-import { diffJson } from '@/parts/diff'
 import { Empty } from '@/parts/feedback'
-import { DiffView } from '@/parts/json'
 import { Status } from '@/parts/status'
 
 export function Attempts({ task, attempts }: { task: Task; attempts: readonly Attempt[] }) {
@@ -62,7 +61,7 @@ export function Attempts({ task, attempts }: { task: Task; attempts: readonly At
               </select>
             ))}
           </h3>
-          <DiffView lines={diffJson(pick(a), pick(b))} label={t('Difference')} />
+          <ValueDiff before={pick(a)} after={pick(b)} label={t('Difference')} />
         </section>
       )}
     </>

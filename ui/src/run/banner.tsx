@@ -8,8 +8,8 @@ import { useState } from 'react'
 
 import { retryRun, useAct } from '@/api/actions'
 import { runCheckpointsQuery } from '@/api/queries'
-import { failureOf, hasEnded, outcomeOf, type Run } from '@/api/types'
-import { useT, whyText } from '@/i18n'
+import { failureOf, hasEnded, outcomeOf, type Reason, type Run } from '@/api/types'
+import { useT } from '@/i18n'
 import { BUTTON, Button, IconButton } from '@/parts/basics'
 import { Span } from '@/parts/clock'
 import { toast } from '@/parts/feedback'
@@ -35,7 +35,7 @@ export function Banner({ run }: { run: Run }) {
     ? failure.node
       ? t('Failed in "{task}": {message}', { task: names.of(failure.node), message: failure.message })
       : failure.message
-    : names.inText(whyText(why.line))
+    : why.line
   return (
     <div data-banner={run.state} className={`mb-3 flex flex-wrap items-start gap-x-2.5 gap-y-1 sm:flex-nowrap rounded-lg py-2 pr-2 pl-3 ${look.soft}`}>
       <span className="mt-1">
@@ -51,12 +51,12 @@ export function Banner({ run }: { run: Run }) {
       <span className="mt-1 hidden text-sm text-soft sm:inline">
         <Span from={run.createdAt} to={run.finishedAt} />
       </span>
-      <NextStep run={run} line={why.line} />
+      <NextStep run={run} reason={why.reason} />
     </div>
   )
 }
 
-function NextStep({ run, line }: { run: Run; line: string }) {
+function NextStep({ run, reason }: { run: Run; reason: Reason | null }) {
   const t = useT()
   const act = useAct()
   const canAct = useCanAct()
@@ -64,7 +64,6 @@ function NextStep({ run, line }: { run: Run; line: string }) {
   const asks = run.state === 'waiting'
   const points = useQuery({ ...runCheckpointsQuery(run.id), enabled: asks })
   const open = asks ? points.data?.items.find((one) => one.state === 'open') : undefined
-  const missing = /no live (\S+) worker serves "(.+?)"/.exec(line)
   if (open) {
     return (
       <Link to="/inbox" search={{ id: open.id }} className={`${BUTTON} border-transparent bg-accent-fill text-on-accent hover:brightness-110`}>
@@ -73,8 +72,8 @@ function NextStep({ run, line }: { run: Run; line: string }) {
       </Link>
     )
   }
-  if (missing) {
-    const command = `windlass worker MODULE:worker --transport ${missing[1]} --server ${new URL('.', document.baseURI).href}`
+  if (reason?.code === 'queue.no_worker') {
+    const command = `windlass worker MODULE:worker --transport ${reason.values.transport} --server ${new URL('.', document.baseURI).href}`
     return (
       <Button icon="copy" onClick={() => void navigator.clipboard.writeText(command).then(() => toast(t('Copied')))}>
         {t('Copy start command')}

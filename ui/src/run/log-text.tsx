@@ -1,6 +1,7 @@
 /** A log, whole or only the lines with what is looked for. */
 import { useMemo } from 'react'
 
+import { type Piece, piecesOf, plain } from '@/code/ansi'
 import { useT } from '@/i18n'
 
 import { linesWith, marked } from './log-lines'
@@ -15,17 +16,25 @@ export function LogText({ log, find }: { log: string; find: string }) {
       {lines.slice(-LINES_MAX).map((line) => (
         <div key={line.number}>
           {find && <span className="mr-2 text-soft select-none">{line.number}</span>}
-          {marked(line.text, find).map((piece, at) =>
-            at % 2 ? (
-              <mark key={at} className="bg-wait-soft text-wait">
-                {piece}
-              </mark>
-            ) : (
-              piece
-            ),
-          )}
+          {find ? <Marked text={plain(line.text)} find={find} /> : piecesOf(line.text).map((piece, at) => <Coloured key={at} {...piece} />)}
         </div>
       ))}
     </pre>
   )
+}
+
+function Marked({ text, find }: { text: string; find: string }) {
+  return marked(text, find).map((piece, at) =>
+    at % 2 ? (
+      <mark key={at} className="bg-wait-soft text-wait">
+        {piece}
+      </mark>
+    ) : (
+      piece
+    ),
+  )
+}
+
+function Coloured({ text, look }: Piece) {
+  return look ? <span className={look}>{text}</span> : text
 }

@@ -7,7 +7,7 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import type { Names } from '@/graph/names'
 import type { RunModel } from '@/live/model'
 import { timeMap, type TimeMap } from '@/time/gaps'
-import { type LaneBy, lanesOf, type SpanCache, spansOf, type TimeSpan, warmSpans } from '@/time/spans'
+import { type Lane, type LaneBy, lanesOf, ROLES, type SpanCache, spansOf, type TimeSpan, warmSpans } from '@/time/spans'
 
 import { type PlacedLane, placeLanes } from './paint'
 
@@ -17,6 +17,8 @@ export interface Ask {
   names: Names
   cache: SpanCache
   by: LaneBy
+  /** Lanes of a plan as the page calls them. */
+  roles: Readonly<Record<string, string>>
   attempt: number
   from: number
   now: number
@@ -40,13 +42,21 @@ export function* draw(ask: Ask): Generator<undefined, Picture> {
   const spans = spansOf(model, kinds, now, by, attempt, cache)
   yield
   const found = lanesOf(spans, ROWS_MAX)
-  const lanes = placeLanes(by === 'node' ? found.map((lane) => ({ ...lane, name: names.of(lane.name) })) : found)
+  const lanes = placeLanes(named(found, by, names, ask.roles))
   yield
   // Waiting counts as idle only between other things: the only thing there is is never cut out.
   const working = spans.filter((span) => span.kind !== 'wait')
   const busy = working.length ? working : spans
   const map = timeMap(busy, ask.from, Math.max(now, ask.from + 1), ask.compress)
   return { spans, lanes, map, now }
+}
+
+/** Lanes under the names people know them by; those of a plan always in the same order. */
+function named(lanes: Lane[], by: LaneBy, names: Names, roles: Readonly<Record<string, string>>): Lane[] {
+  if (by === 'node') return lanes.map((lane) => ({ ...lane, name: names.of(lane.name) }))
+  if (by !== 'role') return lanes
+  const place = (lane: Lane) => ROLES.findIndex((role) => role === lane.name)
+  return [...lanes].sort((a, b) => place(a) - place(b)).map((lane) => ({ ...lane, name: roles[lane.name] ?? lane.name }))
 }
 
 export function atOnce(steps: Generator<undefined, Picture>): Picture {

@@ -3,7 +3,7 @@ import { useState } from 'react'
 
 import { previewRetry, retryRun, useAct } from '@/api/actions'
 import { errorNow, hasEnded, type Run } from '@/api/types'
-import { useT, whyText } from '@/i18n'
+import { useT } from '@/i18n'
 import { Button } from '@/parts/basics'
 import { Confirm } from '@/parts/dialog'
 import { toastError } from '@/parts/feedback'
@@ -15,10 +15,8 @@ import { useWhy } from './why'
 export function WhyTask({ run, taskId, state, error }: { run: Run; taskId: string; state: string; error: unknown }) {
   const t = useT()
   const why = useWhy(run)
-  const names = useNames()
   const failure = errorNow({ state, error })
-  const reason = why.reasons.find((one) => one.task === taskId)?.text
-  const text = names.inText((hasEnded(state) ? failure?.message : reason && whyText(reason)) ?? '')
+  const text = (hasEnded(state) ? failure?.message : why.ofTask(taskId)) ?? ''
   if (!text) return null
   return (
     <p className={`mt-1 text-sm ${state === 'failed' ? 'text-bad' : ''}`}>

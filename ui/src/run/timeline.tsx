@@ -37,7 +37,9 @@ export function Timeline({ graph, model, run, selected, onSelect }: Props) {
   const { zone, theme } = usePrefs()
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const by = (['node', 'worker', 'kind'].find((one) => one === search.lanes) ?? 'node') as LaneBy
+  const plan = run.dialect === 'plan'
+  const by = (['node', 'worker', 'kind', 'role'].find((one) => one === search.lanes) ?? (plan ? 'role' : 'node')) as LaneBy
+  const roles = useMemo(() => ({ plan: t('Plan'), work: t('Work'), verify: t('Verify'), people: t('People') }), [t])
   const attempt = search.attempt ?? 0
   const [compress, setCompress] = useState(true)
   const [range, setRange] = useState<Range | null>(null)
@@ -47,8 +49,8 @@ export function Timeline({ graph, model, run, selected, onSelect }: Props) {
   const kinds = useMemo(() => new Map(graph.nodes.map((node) => [node.path, node.kind])), [graph])
   const cache = useMemo<SpanCache>(() => new WeakMap(), [kinds, by, attempt])
   const ask = useMemo(
-    () => ({ model, kinds, names, cache, by, attempt, from: run.createdAt, now: newest, compress }),
-    [model, kinds, names, cache, by, attempt, run.createdAt, newest, compress],
+    () => ({ model, kinds, names, cache, by, roles, attempt, from: run.createdAt, now: newest, compress }),
+    [model, kinds, names, cache, by, roles, attempt, run.createdAt, newest, compress],
   )
   const picture = usePicture(ask)
   const { spans, lanes, map, now } = picture ?? NOTHING
@@ -94,6 +96,7 @@ export function Timeline({ graph, model, run, selected, onSelect }: Props) {
           label={t('Lanes')}
           value={by}
           choices={[
+            ...(plan ? [{ id: 'role' as const, text: t('Role') }] : []),
             { id: 'node', text: t('Task') },
             { id: 'worker', text: t('Worker') },
             { id: 'kind', text: t('Kind') },

@@ -2,29 +2,40 @@
 import { useQuery } from '@tanstack/react-query'
 
 import { whyQuery } from '@/api/queries'
-import { hasEnded, type Run, type Why } from '@/api/types'
+import { hasEnded, type Reason, type Run } from '@/api/types'
 import { useNow } from '@/parts/clock'
+import { usePrefs } from '@/prefs'
+import { sayReason, sayWhy } from '@/why/say'
 
-/** Between two answers the seconds are counted here; what else has changed (a lease, a worker) is asked for. */
+import { useNames } from './names'
+
+/** Times are counted here; what else has changed (a lease, a worker) is asked for. */
 const ASK_MS = 5000
 
-export function useWhy(run: Run): Why {
-  const ended = hasEnded(run.state)
-  const why = useQuery({ ...whyQuery(run.id), refetchInterval: ended ? false : ASK_MS })
-  const now = useNow()
-  if (!why.data) return { line: '…', reasons: [] }
-  if (ended) return why.data
-  const passed = Math.max(0, Math.round((now - why.dataUpdatedAt) / 1000))
-  return {
-    line: secondsLater(why.data.line, passed),
-    reasons: why.data.reasons.map((reason) => ({ ...reason, text: secondsLater(reason.text, passed) })),
-  }
+interface WhyNow {
+  line: string
+  reason: Reason | null
+  /** Why a task stands where it stands; undefined for one that nothing is known of. */
+  ofTask: (id: string) => string | undefined
 }
 
-/** The server's line some seconds later: what was waited for grows, what is left shrinks. */
-export function secondsLater(line: string, passed: number): string {
-  if (passed === 0) return line
-  return line
-    .replace(/(" is queued for )(\d+)( s\b)/, (_, before: string, n: string, after: string) => `${before}${Number(n) + passed}${after}`)
-    .replace(/\b((?:for|expires in) )(\d+)( s(?: more|$))/, (_, before: string, n: string, after: string) => `${before}${Math.max(0, Number(n) - passed)}${after}`)
+export function useWhy(run: Run): WhyNow {
+  const ended = hasEnded(run.state)
+  const why = useQuery({ ...whyQuery(run.id), refetchInterval: ended ? false : ASK_MS })
+  const names = useNames()
+  const { language } = usePrefs()
+  const now = useNow()
+  const found = why.data
+  if (!found) return { line: '…', reason: null, ofTask: () => undefined }
+  // The server's clock may differ from ours: what counts is what has passed since it answered.
+  const then = found.at + Math.max(0, now - why.dataUpdatedAt)
+  const nameOf = (path: string) => names.of(path)
+  return {
+    line: sayWhy(found, then, nameOf, language),
+    reason: found.reason,
+    ofTask: (id) => {
+      const one = found.reasons.find((reason) => reason.task === id)
+      return one && (sayReason(one.reason, then, nameOf, language) ?? one.text)
+    },
+  }
 }

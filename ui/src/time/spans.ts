@@ -11,12 +11,17 @@ export interface TimeSpan {
   state: string
   attempt: number
   worker: string
+  /** Who was at it, or whom it waited for. */
+  role: string
   from: number
   to: number
   open: boolean
 }
 
-export type LaneBy = 'node' | 'worker' | 'kind'
+export type LaneBy = 'node' | 'worker' | 'kind' | 'role'
+
+/** Lanes of a plan, in this order: who was at it. */
+export const ROLES = ['plan', 'work', 'verify', 'people'] as const
 
 const WAITS = new Set(['approval', 'timer', 'wait'])
 const CONTAINERS = new Set(['foreach', 'parallel', 'plan', 'subflow'])
@@ -72,7 +77,7 @@ function newSpans(
   attempt: number,
   cache: SpanCache,
 ): TimeSpan[] {
-  const own = chosenSpans(task, triesOf(model, task), kinds, now, attempt)
+  const own = chosenSpans(task, triesOf(model, task), kinds, now, by, attempt)
   for (const span of own) span.lane = laneOf(span, by)
   if (task.finishedAt !== null && own.every((span) => !span.open)) cache.set(task, own)
   return own
@@ -93,10 +98,14 @@ function chosenSpans(
   tries: AttemptLite[],
   kinds: ReadonlyMap<string, string>,
   now: number,
+  by: LaneBy,
   attempt: number,
 ): TimeSpan[] {
   // News of a new task does not tell its kind; the definition does.
   const kind = task.kind || kinds.get(task.node) || ''
+  // A plan has tasks inside, and attempts of its own that make it.
+  const planned = by === 'role' && kind === 'plan' && tries.length > 0
+  if (planned) return spansOfTask(task, kind, tries, now).filter((span) => span.kind === 'run')
   if (CONTAINERS.has(kind) || task.total > 0) return []
   return spansOfTask(task, kind, tries, now).filter((span) => chosen(span, attempt, tries.length))
 }
@@ -109,12 +118,13 @@ function chosen(span: TimeSpan, attempt: number, newest: number): boolean {
 function laneOf(span: TimeSpan, by: LaneBy): string {
   if (by === 'worker') return span.worker || '–'
   if (by === 'kind') return span.kind
+  if (by === 'role') return span.role
   return span.node.replace(/\/(\*|\d+)$/, '')
 }
 
 function spansOfTask(task: TaskLite, taskKind: string, tries: AttemptLite[], now: number): TimeSpan[] {
   const end = task.finishedAt ?? now
-  const base = { task: task.id, node: task.node, lane: '', state: task.state, worker: '', attempt: 0 }
+  const base = { task: task.id, node: task.node, lane: '', state: task.state, worker: '', attempt: 0, role: taskKind === 'approval' || task.state === 'waiting' ? 'people' : 'work' }
   if (tries.length === 0) {
     if (task.state === 'pending' || task.state === 'skipped') return []
     const kind: SpanKind = WAITS.has(taskKind) || task.state === 'waiting' ? 'wait' : 'queue'
@@ -127,10 +137,10 @@ function spansOfTask(task: TaskLite, taskKind: string, tries: AttemptLite[], now
   for (const row of tries) {
     const kind: SpanKind = first ? 'queue' : 'wait'
     if (row.claimedAt > free) {
-      spans.push({ ...base, kind, state: 'queued', attempt: row.number, from: free, to: row.claimedAt, open: false })
+      spans.push({ ...base, kind, state: 'queued', attempt: row.number, role: row.role, from: free, to: row.claimedAt, open: false })
     }
     const to = row.finishedAt ?? Math.max(end, row.claimedAt)
-    const rest = { state: row.state, attempt: row.number, worker: row.worker, open: row.finishedAt === null }
+    const rest = { state: row.state, attempt: row.number, worker: row.worker, role: row.role, open: row.finishedAt === null }
     spans.push({ ...base, ...rest, kind: 'run', from: row.claimedAt, to })
     free = to
     first = false

@@ -32,10 +32,6 @@ test('tasks of a workflow read as labels, those of a flow as the CLI writes them
   expect(new Names().ofTask('r~fetch.1~7')).toBe('fetch.1~7')
 })
 
-test('sentences of the server name labels', () => {
-  expect(names.inText(`"${A}" waits for signal "go"`)).toBe('"Open page" waits for signal "go"')
-})
-
 test('flows keep the names they have', () => {
   const flow = new Names(graphOf({ start: 'a', nodes: { a: { kind: 'subflow', subflow: { start: 'host', nodes: { host: {} } } } }, edges: [] }))
   expect(flow.of('a/host')).toBe('a/host')

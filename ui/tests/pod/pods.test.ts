@@ -7,7 +7,7 @@ import { byNamespace, classText, countStates, percentOf, POD_STATES, saysOf, sho
 
 function pod(change: Partial<Pod> = {}): Pod {
   const ids = { attemptId: 'r~a.0@1', runId: 'r', flow: 'f', taskId: 'r~a.0', node: 'a', number: 1 }
-  const said = { waitsFor: '', failureClass: '', reason: '', progress: null, stopping: false }
+  const said = { waitsFor: '', waits: null, failureClass: '', reason: '', progress: null, stopping: false }
   return { ...ids, ...said, namespace: 'ns', pod: 'p', uid: '', image: '', state: 'claimed', since: 1, claimedAt: 1, ...change }
 }
 
@@ -27,7 +27,8 @@ test('every state has a word and a look of its own', () => {
 test('why it failed goes before what it waited for and how far it was', () => {
   const progress = { share: 0.25, message: 'counting', at: 1 }
   expect(saysOf(pod({ progress }))).toEqual({ kind: 'progress', text: 'counting' })
-  expect(saysOf(pod({ progress, waitsFor: 'waits for a node' }))).toEqual({ kind: 'waits', text: 'waits for a node' })
+  const waits = { code: 'pod.unscheduled', values: {} } as Pod['waits']
+  expect(saysOf(pod({ progress, waits }))).toEqual({ kind: 'waits', text: 'waits for a node' })
   expect(saysOf(pod({ progress, failureClass: 'pod.oom', reason: 'killed' }))).toEqual({ kind: 'failed', text: 'killed' })
   expect(saysOf(pod({ failureClass: 'pod.oom', reason: 'pod ns/p: OOMKilled' })).text).toBe('OOMKilled')
   expect(saysOf(pod()).kind).toBe('none')

@@ -38,7 +38,7 @@ test('what is kept of ended tasks never differs from what would be worked out an
 
 test('a picture drawn in steps is the picture drawn at once', () => {
   const model = applyEvents(MODEL, [claimed, done])
-  const ask = { model, kinds: KINDS, names: new Names(), cache: new WeakMap(), by: 'node' as const, attempt: 0, from: 0, now: 50, compress: true }
+  const ask = { model, kinds: KINDS, names: new Names(), cache: new WeakMap(), by: 'node' as const, roles: {}, attempt: 0, from: 0, now: 50, compress: true }
   const steps = draw(ask)
   let step = steps.next()
   while (!step.done) step = steps.next()

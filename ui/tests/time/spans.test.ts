@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { applyEvents } from '@/live/model'
+import { applyEvents, type TaskLite } from '@/live/model'
 import { lanesOf, spansOf } from '@/time/spans'
 
 const model = applyEvents({ id: 'r', seq: 0, tasks: new Map(), attempts: new Map(), added: 0 }, [
@@ -31,10 +31,26 @@ test('one attempt can be picked', () => {
 
 test('rows of a lane never overlap while there is room for more', () => {
   const many = Array.from({ length: 40 }, (_, at) => ({
-    ...{ task: `t${at}`, node: 'n', lane: 'n', kind: 'run' as const, state: 'succeeded', attempt: 1, worker: '' },
+    ...{ task: `t${at}`, node: 'n', lane: 'n', kind: 'run' as const, state: 'succeeded', attempt: 1, worker: '', role: 'work' },
     ...{ from: at * 3, to: at * 3 + 10, open: false },
   }))
   for (const row of lanesOf(many, 50)[0]!.rows) {
     row.forEach((span, at) => at && expect(span.from).toBeGreaterThanOrEqual(row[at - 1]!.to))
   }
+})
+
+test('of a plan it is told who was at it: planners, workers, verifiers and people', () => {
+  const at = (seq: number, ...changes: object[]) => ({ seq, at: seq * 10, data: { changes } })
+  const plan = { id: 'r~plan.0', node: 'plan', kind: 'plan', state: 'queued', attempts: 0, total: 1, createdAt: 0, finishedAt: null, generation: 0, failures: 0 }
+  const start = { id: 'r', seq: 0, tasks: new Map([['r~plan.0', plan as unknown as TaskLite]]), attempts: new Map(), added: 0 }
+  const made = applyEvents(start, [
+    at(1, { attempt: 'r~plan.0@1', state: 'claimed', worker: 'p' }),
+    at(2, { attempt: 'r~plan.0@1', state: 'succeeded' }, { task: 'r~plan.0~a.0', node: 'a', state: 'queued' }),
+    at(3, { task: 'r~plan.0~a.0', node: 'a', state: 'running' }, { attempt: 'r~plan.0~a.0@1', state: 'claimed', worker: 'w' }),
+    at(4, { attempt: 'r~plan.0~a.0@1', state: 'succeeded' }, { task: 'r~plan.0~a.0', node: 'a', state: 'verifying' }),
+    at(5, { attempt: 'r~plan.0~a.0@2', state: 'claimed', worker: 'v' }),
+    at(6, { task: 'r~plan.0~ok.0', node: 'ok', state: 'waiting' }),
+  ])
+  const lanes = spansOf(made, new Map([['ok', 'approval']]), 100, 'role', 0)
+  expect([...new Set(lanes.filter((span) => span.kind === 'run' || span.role === 'people').map((span) => `${span.role} ${span.worker}`.trim()))]).toEqual(['plan p', 'work w', 'verify v', 'people'])
 })

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from windlass.dialects.circles import circles, shown
 from windlass.dialects.fields import Problems
-from windlass.dialects.flow.draft import Draft, Entry
+from windlass.dialects.flow.draft import Draft, WrittenNode
 from windlass.dialects.plain import under
 from windlass.model.graph import Kind, Node, Ref, Root
 from windlass.model.values import is_list
@@ -26,7 +26,7 @@ class Arrow:
 
 
 def check_scope(
-    entries: Mapping[str, Entry], start: str | None, arrows: list[Arrow], draft: Draft
+    entries: Mapping[str, WrittenNode], start: str | None, arrows: list[Arrow], draft: Draft
 ) -> None:
     """Note everything wrong with how the nodes of a scope are connected."""
     nodes = {key: draft.nodes[entry.path] for key, entry in entries.items()}
@@ -81,7 +81,7 @@ def _reached(start: str, onward: Mapping[str, list[str]]) -> set[str]:
 
 
 def _check_spinning(
-    entries: Mapping[str, Entry],
+    entries: Mapping[str, WrittenNode],
     nodes: Mapping[str, Node],
     onward: Mapping[str, list[str]],
     problems: Problems,

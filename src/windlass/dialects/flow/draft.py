@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from windlass.dialects.fields import Fields, Problems
-from windlass.dialects.flow.targets import NO_CALL, Call
+from windlass.dialects.flow.targets import NO_CALL, CallFields
 from windlass.dialects.plain import Limits
-from windlass.model.graph import Edge, Graph, LimitSpec, Node, Output
+from windlass.model.graph import Edge, Graph, Kind, LimitSpec, Node, Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Override:
     """What a `subflow_execs` entry changes on one node of the subflow."""
 
     where: str
-    call: Call
+    call: CallFields
     params: Mapping[str, object]
 
 
@@ -26,7 +26,7 @@ class Scope:
     body: Fields
     path: str = ""
     level: int = 0
-    call: Call = NO_CALL
+    call: CallFields = NO_CALL
     """What nodes of a subflow fall back to."""
     overrides: Mapping[str, Override] = field(default_factory=dict[str, Override])
     limits: tuple[LimitSpec, ...] = ()
@@ -34,7 +34,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WrittenNode:
     """One node as it is written, with what its whole scope must know before it is lowered."""
 
     key: str
@@ -81,4 +81,7 @@ class Draft:
         """The finished graph; raises everything that is wrong with it instead, if anything is."""
         self.problems.raise_if_any()
         edges = {source: tuple(edges) for source, edges in self.edges.items()}
-        return Graph(self.starts, self.nodes, edges, fails_run=fails_run, params=params)
+        grows = any(node.kind is Kind.PLAN for node in self.nodes.values())
+        return Graph(
+            self.starts, self.nodes, edges, fails_run=fails_run, params=params, grows=grows
+        )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from windlass.dialects.fields import Fields, only_texts
-from windlass.dialects.flow.draft import Draft, Entry
+from windlass.dialects.flow.draft import Draft, WrittenNode
 from windlass.dialects.flow.mappings import (
     POST_FIELDS,
     PREP_FIELDS,
@@ -18,7 +18,7 @@ from windlass.dialects.flow.mappings import (
     read_output,
     read_retry,
 )
-from windlass.dialects.flow.targets import CALL_FIELDS, NO_CALL, Call, read_call, target_of
+from windlass.dialects.flow.targets import CALL_FIELDS, NO_CALL, CallFields, read_call, target_of
 from windlass.dialects.plain import is_list, under
 from windlass.model.graph import Kind, Node, Ref, Retry, Strategy
 
@@ -33,7 +33,7 @@ class _Branch:
     """A spec as read: what a branch does differently from its container."""
 
     where: str
-    call: Call
+    call: CallFields
     params: dict[str, object]
     input: Ref | dict[str, Ref] | None
     retry: Retry
@@ -41,7 +41,7 @@ class _Branch:
 
 
 def lower_parallel(
-    node: Node, entry: Entry, call: Call, written: frozenset[str], draft: Draft
+    node: Node, entry: WrittenNode, call: CallFields, written: frozenset[str], draft: Draft
 ) -> Node:
     """A parallel node, with its branches added to the draft."""
     branches = _parallel_branches(node, entry, written)
@@ -54,7 +54,7 @@ def lower_parallel(
     return msgspec.structs.replace(_fan_out(node, entry), branches=len(branches))
 
 
-def lower_foreach(node: Node, entry: Entry, call: Call, draft: Draft) -> Node:
+def lower_foreach(node: Node, entry: WrittenNode, call: CallFields, draft: Draft) -> Node:
     """A foreach node, with the node of any item, and those of single items, added to the draft."""
     own: dict[int, _Branch] = {}
     for position, (spec, branch) in enumerate(_specs("foreach_execs", _ITEM_FIELDS, node, entry)):
@@ -70,13 +70,13 @@ def lower_foreach(node: Node, entry: Entry, call: Call, draft: Draft) -> Node:
     return msgspec.structs.replace(_fan_out(node, entry), overrides=frozenset(own))
 
 
-def _fan_out(node: Node, entry: Entry) -> Node:
+def _fan_out(node: Node, entry: WrittenNode) -> Node:
     mode = entry.fields.one_of("parallel_mode", ("sequential", "concurrent"))
     most = entry.fields.whole("max_parallel", low=-(2**31))  # nothing below 1 is a bound
     return msgspec.structs.replace(node, concurrent=mode == "concurrent", parallel_max=max(0, most))
 
 
-def _parallel_branches(node: Node, entry: Entry, written: frozenset[str]) -> list[_Branch]:
+def _parallel_branches(node: Node, entry: WrittenNode, written: frozenset[str]) -> list[_Branch]:
     """The first of three ways to say what runs side by side that says something."""
     fields = entry.fields
     specs = [branch for _, branch in _specs("parallel_execs", _BRANCH_FIELDS, node, entry, written)]
@@ -91,7 +91,7 @@ def _parallel_branches(node: Node, entry: Entry, written: frozenset[str]) -> lis
         where = under(fields.at("params"), "services")
         services = only_texts(dynamic, where, fields.problems)
     return [
-        _plain(under(where, index), Call(service=service), node)
+        _plain(under(where, index), CallFields(service=service), node)
         for index, service in enumerate(services)
     ]
 
@@ -100,7 +100,7 @@ def _specs(
     name: str,
     known: frozenset[str],
     node: Node,
-    entry: Entry,
+    entry: WrittenNode,
     written: frozenset[str] = frozenset(),
 ) -> list[tuple[Fields, _Branch]]:
     found: list[tuple[Fields, _Branch]] = []
@@ -121,7 +121,7 @@ def _specs(
     return found
 
 
-def _plain(where: str, call: Call, node: Node) -> _Branch:
+def _plain(where: str, call: CallFields, node: Node) -> _Branch:
     return _Branch(where, call, {}, None, _branch_retry(node), node.timeout_ms)
 
 
@@ -132,7 +132,7 @@ def _branch_retry(node: Node) -> Retry:
     return node.retry
 
 
-def _add_branch(key: str, branch: _Branch, node: Node, call: Call, draft: Draft) -> None:
+def _add_branch(key: str, branch: _Branch, node: Node, call: CallFields, draft: Draft) -> None:
     draft.add(
         Node(
             path=f"{node.path}/{key}",

@@ -1,9 +1,7 @@
 """`limits` of a flow or node: keys made of constants, params and input, and what they allow."""
 
-import re
-
 from windlass.dialects.fields import Fields
-from windlass.dialects.flow.refs import parse_ref
+from windlass.dialects.flow.refs import parse_text
 from windlass.dialects.plain import under
 from windlass.model.envs import is_env_key
 from windlass.model.graph import LimitSpec, Ref, Root
@@ -15,7 +13,6 @@ LIMITS_MAX = 8
 """Limits on one node: each is a row that handing a task out reads and writes."""
 _COUNT_MAX = 1_000_000
 _PER_S_MAX = 86_400.0
-_PART = re.compile(r"\$\$|\$\{([^}]*)\}|\$(\w+(?:\.\w+|\[[0-9]{1,9}\])*)|[^$]+|\$", re.ASCII)
 
 
 def read_limits(fields: Fields) -> tuple[LimitSpec, ...]:
@@ -72,16 +69,10 @@ def _parts(text: str, fields: Fields) -> tuple[str | Ref, ...]:
     if len(text) > KEY_CHARS_MAX:
         fields.problems.add(where, f"a key may have {KEY_CHARS_MAX} characters")
         return ()
-    parts: list[str | Ref] = []
-    for match in _PART.finditer(text):
-        named = match[1] if match[1] is not None else match[2]
-        if named is None:
-            parts.append("$" if match[0] in ("$", "$$") else match[0])
-            continue
-        ref = parse_ref(f"${named}", where, fields.problems)
-        if ref is not None and ref.root not in (Root.PARAMS, Root.INPUT):
+    parts = parse_text(text, where, fields.problems)
+    for part in parts:
+        if isinstance(part, Ref) and part.root not in (Root.PARAMS, Root.INPUT):
+            named = ".".join(str(step) for step in (part.root, *part.path))
             hint = "$params and $input are known when a task is queued"
             fields.problems.add(where, f'"${named:.60}" cannot be part of a key', hint)
-        elif ref is not None:
-            parts.append(ref)
     return tuple(parts)

@@ -5,7 +5,7 @@ import msgspec
 from windlass.dialects.budgets import read_budget_field
 from windlass.dialects.fields import Fields
 from windlass.dialects.flow.check import Arrow, check_scope
-from windlass.dialects.flow.draft import Draft, Entry, Scope
+from windlass.dialects.flow.draft import Draft, Scope, WrittenNode
 from windlass.dialects.flow.limits import read_limits
 from windlass.dialects.flow.mappings import POST_FIELDS, PREP_FIELDS, read_output
 from windlass.dialects.flow.nodes import NODE_FIELDS, lower_node
@@ -63,9 +63,9 @@ def _lower_scope(scope: Scope, draft: Draft) -> None:
         draft.edges[source].append(Edge(source, arrow.on, target))
 
 
-def _read_entries(scope: Scope, draft: Draft) -> dict[str, Entry]:
+def _read_entries(scope: Scope, draft: Draft) -> dict[str, WrittenNode]:
     nodes_at = scope.body.at("nodes")
-    entries: dict[str, Entry] = {}
+    entries: dict[str, WrittenNode] = {}
     for key, value in scope.body.mapping("nodes").items():
         where = under(nodes_at, key)
         if not key:
@@ -79,13 +79,13 @@ def _read_entries(scope: Scope, draft: Draft) -> dict[str, Entry]:
         fields = Fields(value, where, NODE_FIELDS, draft.problems)
         prep, post = fields.within("prep", PREP_FIELDS), fields.within("post", POST_FIELDS)
         path = node_path(scope.path, key)
-        entries[key] = Entry(key, path, where, fields, prep, post, read_output(post))
+        entries[key] = WrittenNode(key, path, where, fields, prep, post, read_output(post))
     if not entries:
         draft.problems.add(nodes_at, "there are no nodes", "give at least the one named by start")
     return entries
 
 
-def _read_start(scope: Scope, entries: dict[str, Entry], draft: Draft) -> str | None:
+def _read_start(scope: Scope, entries: dict[str, WrittenNode], draft: Draft) -> str | None:
     start, where = scope.body.text("start"), scope.body.at("start")
     if start in entries:
         return start
@@ -97,7 +97,7 @@ def _read_start(scope: Scope, entries: dict[str, Entry], draft: Draft) -> str | 
     return None
 
 
-def _read_arrows(scope: Scope, entries: dict[str, Entry], draft: Draft) -> list[Arrow]:
+def _read_arrows(scope: Scope, entries: dict[str, WrittenNode], draft: Draft) -> list[Arrow]:
     """The edges that lead from a node to a node or to the end; the others are problems."""
     arrows: list[Arrow] = []
     for index, item in enumerate(scope.body.items("edges")):
@@ -117,7 +117,7 @@ def _read_arrows(scope: Scope, entries: dict[str, Entry], draft: Draft) -> list[
     return arrows
 
 
-def _check_overrides(scope: Scope, entries: dict[str, Entry], draft: Draft) -> None:
+def _check_overrides(scope: Scope, entries: dict[str, WrittenNode], draft: Draft) -> None:
     for key, override in scope.overrides.items():
         if key and key not in entries:
             reason, hint = (

@@ -6,13 +6,14 @@ from windlass.dialects.budgets import read_budget_field
 from windlass.dialects.envs import read_env
 from windlass.dialects.fields import WHOLE_MAX, Fields, Problems, shown_number
 from windlass.dialects.flow.conditions import read_cases
-from windlass.dialects.flow.draft import Draft, Entry, Override, Scope
+from windlass.dialects.flow.draft import Draft, Override, Scope, WrittenNode
 from windlass.dialects.flow.fanout import lower_foreach, lower_parallel
 from windlass.dialects.flow.limits import read_limits
 from windlass.dialects.flow.mappings import RETRY_FIELDS, read_action, read_input, read_retry
+from windlass.dialects.flow.plans import PLAN_FIELDS, lower_plan
 from windlass.dialects.flow.refs import literal, parse_key, parse_ref
 from windlass.dialects.flow.subflows import lower_subflow
-from windlass.dialects.flow.targets import CALL_FIELDS, Call, read_call, target_of
+from windlass.dialects.flow.targets import CALL_FIELDS, CallFields, read_call, target_of
 from windlass.dialects.plain import under
 from windlass.model.graph import Kind, Node, Ref, Retry, Strategy, Verification
 from windlass.model.verification import read_verification
@@ -31,7 +32,8 @@ _EVERY_KIND = {
 }
 _FAN_OUT = {"parallel_services", "parallel_execs", "parallel_mode", "max_parallel", "foreach_execs"}
 _INNER = {"choice_cases", "subflow", "subflow_execs", "failure_strategy"}
-NODE_FIELDS = CALL_FIELDS | RETRY_FIELDS | _EVERY_KIND | _FAN_OUT | _INNER | {"verification"}
+_OWN = PLAN_FIELDS | {"verification"}
+NODE_FIELDS = CALL_FIELDS | RETRY_FIELDS | _EVERY_KIND | _FAN_OUT | _INNER | _OWN
 
 _KINDS = {
     "executor": Kind.CALL,
@@ -44,14 +46,15 @@ _KINDS = {
     "timer": Kind.TIMER,
     "wait_event": Kind.WAIT,
     "approval": Kind.APPROVAL,
+    "plan": Kind.PLAN,
 }
 _WITH_STRATEGY = frozenset({Kind.PARALLEL, Kind.FOREACH, Kind.SUBFLOW, Kind.WAIT})
 _STRATEGIES = frozenset(Strategy) - {Strategy.DEFAULT}
 _CALLING = frozenset({Kind.CALL, Kind.PARALLEL, Kind.FOREACH})
-_LIMITED = _CALLING | {Kind.SUBFLOW}
+_LIMITED = _CALLING | {Kind.SUBFLOW, Kind.PLAN}
 
 
-def lower_node(entry: Entry, scope: Scope, written: frozenset[str], draft: Draft) -> None:
+def lower_node(entry: WrittenNode, scope: Scope, written: frozenset[str], draft: Draft) -> None:
     """Add a node, its branches, and its inner scope to the draft."""
     node = _common(entry, written)
     _check_limits(node, entry.fields)
@@ -69,7 +72,7 @@ def lower_node(entry: Entry, scope: Scope, written: frozenset[str], draft: Draft
     match node.kind:
         case Kind.CALL:
             target = target_of(call, entry.where, draft.problems)
-            verification = _verification(entry.fields)
+            verification = _verification(entry.fields, planned=False)
             node = msgspec.structs.replace(node, target=target, verification=verification)
         case Kind.CHOICE:
             node = msgspec.structs.replace(node, cases=read_cases(entry.fields))
@@ -79,6 +82,9 @@ def lower_node(entry: Entry, scope: Scope, written: frozenset[str], draft: Draft
             node = lower_foreach(node, entry, call, draft)
         case Kind.SUBFLOW:
             lower_subflow(node, entry, call, scope.level, draft)
+        case Kind.PLAN:
+            judged = _verification(entry.fields, planned=True)
+            node = msgspec.structs.replace(lower_plan(node, entry), verification=judged)
         case Kind.TIMER:
             node = _timer(node, entry.fields)
         case _:
@@ -86,11 +92,11 @@ def lower_node(entry: Entry, scope: Scope, written: frozenset[str], draft: Draft
     draft.add(node)
 
 
-def _common(entry: Entry, written: frozenset[str]) -> Node:
+def _common(entry: WrittenNode, written: frozenset[str]) -> Node:
     """The fields every kind has."""
     fields = entry.fields
     kind = _KINDS.get(fields.one_of("kind", _KINDS), Kind.CALL)
-    if kind is not Kind.CALL and fields.has("verification"):
+    if kind not in (Kind.CALL, Kind.PLAN) and fields.has("verification"):
         hint = "verify a node that calls something"
         fields.problems.add(fields.at("verification"), "nothing here makes a claim", hint)
     return Node(
@@ -110,10 +116,12 @@ def _common(entry: Entry, written: frozenset[str]) -> Node:
     )
 
 
-def _verification(fields: Fields) -> Verification | None:
+def _verification(fields: Fields, *, planned: bool) -> Verification | None:
     if not fields.has("verification"):
         return None
-    found = read_verification(fields.raw("verification"), fields.at("verification"), planned=False)
+    found = read_verification(
+        fields.raw("verification"), fields.at("verification"), planned=planned
+    )
     if isinstance(found, Verification):
         return found
     for problem in found:
@@ -142,9 +150,9 @@ def _strategy(fields: Fields, kind: Kind) -> Strategy:
     return Strategy(word) if word else Strategy.DEFAULT
 
 
-def _overridden(call: Call, override: Override, kind: Kind, problems: Problems) -> Call:
+def _overridden(call: CallFields, override: Override, kind: Kind, problems: Problems) -> CallFields:
     """A call replaced as a whole: half of one target and half of another would call neither."""
-    if override.call == Call():
+    if override.call == CallFields():
         return call
     if kind not in _CALLING:
         problems.add(override.where, f"the {kind} node it names calls nothing", "give params only")

@@ -12,6 +12,7 @@ from windlass.model.graph import Ref, Root, Step
 _ROOTS = {"params": Root.PARAMS, "shared": Root.SHARED, "input": Root.INPUT}
 _SHAPE = re.compile(r"\$([^.\[\]]*)(.*)", re.DOTALL)
 _SEGMENT = re.compile(r"([^.\[\]]+)((?:\[[0-9]{1,9}\])*)")
+_PART = re.compile(r"\$\$|\$\{([^}]*)\}|\$(\w+(?:\.\w+|\[[0-9]{1,9}\])*)|[^$]+|\$", re.ASCII)
 _INDEXES = re.compile(r"((?:\[[0-9]{1,9}\])+)(?:\.(.+))?", re.DOTALL)
 
 
@@ -49,6 +50,20 @@ def parse_ref(text: str, where: str, problems: Problems) -> Ref | None:
         problems.add(where, f'"{text:.60}" is not a path', hint)
         return None
     return Ref(root, path)
+
+
+def parse_text(text: str, where: str, problems: Problems) -> list[str | Ref]:
+    """The texts and references that a text with references in it is joined of, in order."""
+    parts: list[str | Ref] = []
+    for match in _PART.finditer(text):
+        named = match[1] if match[1] is not None else match[2]
+        if named is None:
+            parts.append("$" if match[0] in ("$", "$$") else match[0])
+            continue
+        ref = parse_ref(f"${named}", where, problems)
+        if ref is not None:
+            parts.append(ref)
+    return parts
 
 
 def parse_key(text: str, where: str, problems: Problems) -> Ref | None:

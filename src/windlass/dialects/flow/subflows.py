@@ -1,8 +1,8 @@
 """Subflow nodes: the scope inside them, and what `subflow_execs` changes in it."""
 
 from windlass.dialects.fields import Fields
-from windlass.dialects.flow.draft import Draft, Entry, Override, Scope
-from windlass.dialects.flow.targets import CALL_FIELDS, Call, read_call
+from windlass.dialects.flow.draft import Draft, Override, Scope, WrittenNode
+from windlass.dialects.flow.targets import CALL_FIELDS, CallFields, read_call
 from windlass.dialects.plain import under
 from windlass.model.graph import Node
 
@@ -10,7 +10,9 @@ BODY_FIELDS = frozenset({"start", "nodes", "edges"})
 _OVERRIDE_FIELDS = CALL_FIELDS | {"node", "params", "index"}
 
 
-def lower_subflow(node: Node, entry: Entry, call: Call, level: int, draft: Draft) -> None:
+def lower_subflow(
+    node: Node, entry: WrittenNode, call: CallFields, level: int, draft: Draft
+) -> None:
     """Queue the inside of a subflow node for lowering."""
     fields = entry.fields
     overrides = _read_overrides(fields)
@@ -24,7 +26,7 @@ def lower_subflow(node: Node, entry: Entry, call: Call, level: int, draft: Draft
         draft.problems.add(body.where, reason)
         return
     # A sub-node names its own service; how it is called may come from outside.
-    inherited = Call(call.mode, "", call.func, call.script, call.pod)
+    inherited = CallFields(call.mode, "", call.func, call.script, call.pod)
     draft.waiting.append(Scope(body, node.path, level + 1, inherited, overrides, node.limits))
 
 

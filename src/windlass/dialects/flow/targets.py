@@ -26,7 +26,7 @@ _SCRIPT_FIELDS = frozenset({*_SCRIPT_TEXTS, "args", "env", "timeout_ms"})
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallFields:
     """What one place in a definition says about calling; it need not be enough on its own."""
 
     mode: str = ""
@@ -35,9 +35,9 @@ class Call:
     script: dict[str, Any] | None = None
     pod: PodSpec | None = None
 
-    def over(self, base: "Call") -> "Call":
+    def over(self, base: "CallFields") -> "CallFields":
         """This call, with what it leaves open taken from `base`."""
-        return Call(
+        return CallFields(
             self.mode or base.mode,
             self.service or base.service,
             self.func or base.func,
@@ -46,10 +46,10 @@ class Call:
         )
 
 
-NO_CALL = Call()
+NO_CALL = CallFields()
 
 
-def read_call(fields: Fields) -> Call:
+def read_call(fields: Fields) -> CallFields:
     """What an object's fields say about calling."""
     mode = fields.one_of("exec_type", _TRANSPORTS)
     alias = fields.one_of("exec_mode", _TRANSPORTS)
@@ -57,10 +57,10 @@ def read_call(fields: Fields) -> Call:
         reason = f'"{alias}" contradicts exec_type "{mode}"'
         fields.problems.add(fields.at("exec_mode"), reason, "they mean the same; keep one")
     service, func = fields.name("service"), fields.name("func")
-    return Call(mode or alias, service, func, _read_script(fields), read_pod(fields))
+    return CallFields(mode or alias, service, func, _read_script(fields), read_pod(fields))
 
 
-def target_of(call: Call, where: str, problems: Problems) -> Target | None:
+def target_of(call: CallFields, where: str, problems: Problems) -> Target | None:
     """Where an attempt goes; None, with a problem noted, if the call is not complete."""
     transport = _TRANSPORTS[call.mode or "http"]
     match transport:
@@ -87,7 +87,7 @@ def target_of(call: Call, where: str, problems: Problems) -> Target | None:
     return None
 
 
-def _service_hint(call: Call) -> str:
+def _service_hint(call: CallFields) -> str:
     if call.func:
         return "to call func, set exec_type: local_func"
     if call.script:

@@ -6,7 +6,7 @@ Both raise DefinitionError, with every problem they can find at once.
 """
 
 from windlass.dialects.workflow.connections import HOST
-from windlass.dialects.workflow.draft import Place
+from windlass.dialects.workflow.draft import NodeOrigin
 from windlass.dialects.workflow.fields import is_uuid
 from windlass.dialects.workflow.interface import inputs_schema
 from windlass.dialects.workflow.lower import (
@@ -25,7 +25,7 @@ __all__ = [
     "Catalog",
     "Checked",
     "Found",
-    "Place",
+    "NodeOrigin",
     "check_workflow",
     "compile_workflow",
     "definition_hash",

@@ -14,7 +14,7 @@ from windlass.dialects.workflow.conditions import Conditions
 from windlass.dialects.workflow.containers import Inner
 from windlass.dialects.workflow.ports import INPUT, OUTPUT, Landing, find_port
 from windlass.dialects.workflow.schemas import fits, types_at
-from windlass.dialects.workflow.shape import Binding, Body, Entry, Path, Port, Source, Wire
+from windlass.dialects.workflow.shape import Binding, Body, Path, Port, Source, Wire, WorkflowNode
 from windlass.model.graph import Expr, Ref, Root
 
 HOST = "host"
@@ -82,7 +82,7 @@ class Connector:
             {key: self.carried(entry) for key, entry in entries.items()},
         )
 
-    def carried(self, entry: Entry) -> list[Link]:
+    def carried(self, entry: WorkflowNode) -> list[Link]:
         """The edges of a loop that lead from one iteration to the next."""
         loop = entry.container.loop if entry.container is not None else None
         subgraph = self.source.inside(entry)
@@ -115,7 +115,7 @@ class Connector:
             return Link(source.id, target.id, when=when)
         return Link(source.id, target.id, *carried, place, when)
 
-    def _known(self, body: Body, node: str, where: str) -> Entry | None:
+    def _known(self, body: Body, node: str, where: str) -> WorkflowNode | None:
         entry = body.entries.get(node)
         if entry is None:
             hint = self.problems.closest(node, body.entries)
@@ -124,7 +124,7 @@ class Connector:
 
     # Where values come from and go to
 
-    def _place(self, entry: Entry, landing: Landing) -> Path | None:
+    def _place(self, entry: WorkflowNode, landing: Landing) -> Path | None:
         """Where in the task's input a port's value goes; None if it is for order only."""
         port = landing.port
         if port is None or port.binding is None or port.binding.root != "parameters":
@@ -134,7 +134,7 @@ class Connector:
         way = self._way(entry, port)
         return None if way is None else path_into(entry, way, port.binding.path)
 
-    def _origin(self, entry: Entry, landing: Landing) -> tuple[Root, Path] | None:
+    def _origin(self, entry: WorkflowNode, landing: Landing) -> tuple[Root, Path] | None:
         """What a port's value is read from; None if there is nothing to read."""
         port = landing.port
         if port is None or port.binding is None:
@@ -155,11 +155,11 @@ class Connector:
             return None
         return root, (*own_step(entry), *binding.path)
 
-    def _way(self, entry: Entry, port: Port) -> tuple[Entry, ...] | None:
+    def _way(self, entry: WorkflowNode, port: Port) -> tuple[WorkflowNode, ...] | None:
         assert port.binding is not None
         return self.inner.find(entry, port.binding, port.where, self.problems)
 
-    def path_out(self, entry: Entry, way: tuple[Entry, ...], path: Path) -> Path:
+    def path_out(self, entry: WorkflowNode, way: tuple[WorkflowNode, ...], path: Path) -> Path:
         """Steps into a node's output: through the containers to the node meant, and on.
 
         Of a container that is not looked into, its only last node is meant, if it has only one.
@@ -179,7 +179,7 @@ class Connector:
 
     # Conditions
 
-    def edge_condition(self, entry: Entry, wire: Wire) -> Expr | None:
+    def edge_condition(self, entry: WorkflowNode, wire: Wire) -> Expr | None:
         """A condition on the task an edge leaves: its parameters and results."""
 
         def resolve(binding: Binding, where: str) -> Ref | None:
@@ -195,7 +195,7 @@ class Connector:
             return None
         return Conditions(resolve, self.problems).read(wire.condition, wire.condition_at)
 
-    def node_condition(self, entry: Entry) -> Expr | None:
+    def node_condition(self, entry: WorkflowNode) -> Expr | None:
         """A condition on the parameters of a task that is about to begin."""
 
         def resolve(binding: Binding, where: str) -> Ref | None:
@@ -209,7 +209,7 @@ class Connector:
             return None
         return Conditions(resolve, self.problems).read(entry.condition, entry.condition_at)
 
-    def loop_condition(self, entry: Entry) -> Expr | None:
+    def loop_condition(self, entry: WorkflowNode) -> Expr | None:
         """A condition on what the last iteration left, and on the container's parameters."""
         loop = entry.container.loop if entry.container is not None else None
 
@@ -247,12 +247,12 @@ def _types(landing: Landing, side: str) -> frozenset[str] | None:
     return types_at(schemas.results if results else schemas.parameters, binding.path)
 
 
-def own_step(entry: Entry) -> Path:
+def own_step(entry: WorkflowNode) -> Path:
     """The step from a task's input or output to what belongs to the node itself."""
     return (HOST,) if entry.middlewares else ()
 
 
-def path_into(entry: Entry, way: tuple[Entry, ...], path: Path) -> Path:
+def path_into(entry: WorkflowNode, way: tuple[WorkflowNode, ...], path: Path) -> Path:
     """Steps into a node's input: through the containers to the node meant, and on."""
     if not way:
         return (*own_step(entry), *path)

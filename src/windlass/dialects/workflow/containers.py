@@ -8,7 +8,7 @@ from windlass.dialects.plain import is_object, under
 from windlass.dialects.workflow.edges import read_wires
 from windlass.dialects.workflow.fields import Exact
 from windlass.dialects.workflow.retries import read_retry
-from windlass.dialects.workflow.shape import Binding, Container, Entry, Loop, Source
+from windlass.dialects.workflow.shape import Binding, Container, Loop, Source, WorkflowNode
 
 KEY = "__container"
 TYPE = "workflow.container"
@@ -61,8 +61,8 @@ class Inner:
         self._within: dict[str, frozenset[str]] = {}
 
     def find(
-        self, entry: Entry, binding: Binding, where: str, problems: Problems
-    ) -> tuple[Entry, ...] | None:
+        self, entry: WorkflowNode, binding: Binding, where: str, problems: Problems
+    ) -> tuple[WorkflowNode, ...] | None:
         """The way from a container down to the node a binding names, that node last.
 
         Empty if the binding means the container itself; None, with a problem noted, if it leads
@@ -88,7 +88,7 @@ class Inner:
             problems.add(where, reason, 'say which, as in "@<container>.<container>.#<node>"')
         return None
 
-    def sink(self, entry: Entry) -> Entry | None:
+    def sink(self, entry: WorkflowNode) -> WorkflowNode | None:
         """The only node inside a container that nothing comes after, if there is only one."""
         subgraph = self._source.inside(entry)
         if subgraph is None:
@@ -97,7 +97,9 @@ class Inner:
         sinks = [e for e in subgraph.body.entries.values() if e.id not in leaving]
         return sinks[0] if len(sinks) == 1 else None
 
-    def _ways(self, entry: Entry, node: str, passed: frozenset[str]) -> Iterator[tuple[Entry, ...]]:
+    def _ways(
+        self, entry: WorkflowNode, node: str, passed: frozenset[str]
+    ) -> Iterator[tuple[WorkflowNode, ...]]:
         subgraph = self._source.inside(entry)
         if subgraph is None or subgraph.id in passed:
             return
@@ -110,7 +112,7 @@ class Inner:
                 for way in self._ways(inner, node, passed | {subgraph.id}):
                     yield (inner, *way)
 
-    def _all_within(self, entry: Entry, passed: frozenset[str]) -> frozenset[str]:
+    def _all_within(self, entry: WorkflowNode, passed: frozenset[str]) -> frozenset[str]:
         """The ids of all nodes inside a container, at any depth."""
         subgraph = self._source.inside(entry)
         if subgraph is None or subgraph.id in passed:
@@ -123,12 +125,12 @@ class Inner:
             known = self._within[subgraph.id] = frozenset(ids)
         return known
 
-    def _fits(self, containers: tuple[Entry, ...], aliases: tuple[str, ...]) -> bool:
+    def _fits(self, containers: tuple[WorkflowNode, ...], aliases: tuple[str, ...]) -> bool:
         """Whether aliases name some of the containers on a way, in their order."""
         names = iter([self._names(container) for container in containers])
         return all(any(alias in known for known in names) for alias in aliases)
 
-    def _names(self, entry: Entry) -> set[str]:
+    def _names(self, entry: WorkflowNode) -> set[str]:
         subgraph = self._source.inside(entry)
         own = {entry.id, entry.label}
         return own if subgraph is None else own | {subgraph.id, subgraph.label}

@@ -6,10 +6,10 @@ import msgspec
 
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import Limits
-from windlass.model.graph import Edge, Graph, Node
+from windlass.model.graph import Edge, Graph, Kind, Node
 
 
-class Place(msgspec.Struct, frozen=True):
+class NodeOrigin(msgspec.Struct, frozen=True):
     """What a node of the graph stands for in the definition."""
 
     path: str
@@ -42,7 +42,7 @@ class Draft:
         self.nodes: dict[str, Node] = {}
         self.edges: dict[str, tuple[Edge, ...]] = {}
         self.joins: dict[str, int] = {}
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, NodeOrigin] = {}
         self.params = ""
         """The JSON Schema of what a run is given."""
         self._admitted = 0
@@ -57,7 +57,7 @@ class Draft:
             self.problems.add(where, f"the workflow has more than {most} nodes", hint)
         return self._admitted <= most
 
-    def add(self, node: Node, place: Place) -> None:
+    def add(self, node: Node, place: NodeOrigin) -> None:
         self.nodes[node.path] = node
         self.places[node.path] = place
 
@@ -68,4 +68,7 @@ class Draft:
     def graph(self) -> Graph:
         """The finished graph; raises everything that is wrong with it instead, if anything is."""
         self.problems.raise_if_any()
-        return Graph(self.starts, self.nodes, self.edges, self.joins, True, self.params)
+        grows = any(node.kind is Kind.PLAN for node in self.nodes.values())
+        return Graph(
+            self.starts, self.nodes, self.edges, self.joins, True, self.params, grows=grows
+        )

@@ -8,7 +8,7 @@ from windlass.dialects.fields import Problems
 from windlass.dialects.plain import DEFAULT_LIMITS, Limits, first_flaw
 from windlass.dialects.workflow.check import check_containers, check_cycles
 from windlass.dialects.workflow.connections import Connector
-from windlass.dialects.workflow.draft import Draft, Place
+from windlass.dialects.workflow.draft import Draft, NodeOrigin
 from windlass.dialects.workflow.lowering import Lowering
 from windlass.dialects.workflow.packages import Catalog, check_packages, take, with_locked
 from windlass.dialects.workflow.runtimes import with_runtimes
@@ -62,7 +62,7 @@ def resolve(definition: object, catalog: Catalog, *, limits: Limits = DEFAULT_LI
     return locked
 
 
-def outline(definition: object, locked: object | None = None) -> dict[str, Place]:
+def outline(definition: object, locked: object | None = None) -> dict[str, NodeOrigin]:
     """By the path of each node in the graph, what it stands for in the definition."""
     return _lower(definition, locked, DEFAULT_LIMITS).places
 

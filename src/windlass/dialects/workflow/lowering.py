@@ -10,11 +10,12 @@ from collections.abc import Mapping
 
 from windlass.dialects.plain import under
 from windlass.dialects.workflow.connections import Connections, Connector, path_into
-from windlass.dialects.workflow.draft import Draft, Place
+from windlass.dialects.workflow.draft import Draft, NodeOrigin
 from windlass.dialects.workflow.middlewares import chain, wrapper
 from windlass.dialects.workflow.nesting import PREVIOUS, container_node, inside_of, loop_nodes
+from windlass.dialects.workflow.plans import plan_node
 from windlass.dialects.workflow.schemas import check_parameters, schema_text, with_defaults
-from windlass.dialects.workflow.shape import Entry, Interface, Json, Path
+from windlass.dialects.workflow.shape import Interface, Json, Path, WorkflowNode
 from windlass.dialects.workflow.spots import Inside, Spot
 from windlass.model.graph import (
     Activation,
@@ -64,13 +65,13 @@ class Lowering:
                 path, [Edge(path, "default", paths[link.target], link.when) for link in leaving]
             )
             spot = self._spot(wired, entry, path, inside)
-            if entry.middlewares:
+            if entry.middlewares and not entry.is_plan:
                 self._hosted(wired, entry, spot)
             else:
                 full = with_defaults(entry.parameters, entry.schemas.parameters)
                 self._own(wired, entry, spot, full)
 
-    def _spot(self, wired: Connections, entry: Entry, path: str, inside: Inside) -> Spot:
+    def _spot(self, wired: Connections, entry: WorkflowNode, path: str, inside: Inside) -> Spot:
         fills = self._fills(wired, entry, inside)
         ways = frozenset(way[1:] for way in inside.exports if way[0] == entry.id)
         leaves = inside.path and (ways or not wired.out.get(entry.id))
@@ -84,11 +85,11 @@ class Lowering:
             frozenset(fill.path for fill in fills),
         )
 
-    def _given_back(self, entry: Entry, inside: Inside) -> Output:
+    def _given_back(self, entry: WorkflowNode, inside: Inside) -> Output:
         """What the run itself gives back of a node's results."""
         return Output() if inside.path else self._interface.outputs.get(entry.id, Output())
 
-    def _fills(self, wired: Connections, entry: Entry, inside: Inside) -> tuple[Fill, ...]:
+    def _fills(self, wired: Connections, entry: WorkflowNode, inside: Inside) -> tuple[Fill, ...]:
         """Everything that is filled into a node; what comes from its container comes first."""
         into = wired.into.get(entry.id, ())
         fills = [] if into else _offered(entry, inside)
@@ -108,15 +109,18 @@ class Lowering:
         return tuple(fills)
 
     def _own(
-        self, wired: Connections, entry: Entry, spot: Spot, parameters: Json, role: str = ""
+        self, wired: Connections, entry: WorkflowNode, spot: Spot, parameters: Json, role: str = ""
     ) -> None:
         """The node itself, without what stands before it."""
-        if entry.container is not None:
+        if entry.is_plan:
+            node = plan_node(entry, spot, parameters, self._draft.problems)
+            self._draft.add(node, _place(entry, spot, "node"))
+        elif entry.container is not None:
             self._container(wired, entry, spot, parameters, role or "container")
         else:
             self._call(entry, spot, parameters, _place(entry, spot, role or "node"))
 
-    def _call(self, entry: Entry, spot: Spot, parameters: Json, place: Place) -> None:
+    def _call(self, entry: WorkflowNode, spot: Spot, parameters: Json, place: NodeOrigin) -> None:
         """Work for whoever has the package; fixed parameters must meet the schema already."""
         schemas = entry.schemas
         where = under(entry.where, "parameters")
@@ -143,11 +147,12 @@ class Lowering:
             timeout_ms=entry.timeout_ms,
             affinity=entry.affinity,
             limits=entry.limits,
+            verification=entry.verification,
             **entry.env.columns(),
         )
         self._draft.add(node, place)
 
-    def _hosted(self, wired: Connections, entry: Entry, spot: Spot) -> None:
+    def _hosted(self, wired: Connections, entry: WorkflowNode, spot: Spot) -> None:
         """A node with middlewares: those first, each calling for the next."""
         draft = self._draft
         role = "node" if entry.container is None else "container"
@@ -165,7 +170,7 @@ class Lowering:
                 self._call(each, inner, {}, _place(each, inner, "middleware", entry.id))
 
     def _container(
-        self, wired: Connections, entry: Entry, spot: Spot, parameters: Json, role: str
+        self, wired: Connections, entry: WorkflowNode, spot: Spot, parameters: Json, role: str
     ) -> None:
         """A graph inside a node."""
         draft, levels_max = self._draft, self._draft.limits.levels_max
@@ -189,7 +194,7 @@ class Lowering:
         self.body(self._connected[subgraph.id], inside)
 
 
-def _offered(entry: Entry, inside: Inside) -> list[Fill]:
+def _offered(entry: WorkflowNode, inside: Inside) -> list[Fill]:
     """What a first node takes from its container: parameters under the key of one of its ports."""
     fills: list[Fill] = []
     for key, port in entry.ports.inputs.items():
@@ -200,7 +205,7 @@ def _offered(entry: Entry, inside: Inside) -> list[Fill]:
     return fills
 
 
-def _target(entry: Entry, place: Place) -> Target:
+def _target(entry: WorkflowNode, place: NodeOrigin) -> Target:
     """Whoever has the package, or a pod."""
     if entry.pod is not None:
         return pod_target(entry.pod)
@@ -213,9 +218,11 @@ def _target(entry: Entry, place: Place) -> Target:
     )
 
 
-def _place(entry: Entry, spot: Spot, role: str, host: str = "", path: str = "") -> Place:
+def _place(
+    entry: WorkflowNode, spot: Spot, role: str, host: str = "", path: str = ""
+) -> NodeOrigin:
     package = entry.package
-    return Place(
+    return NodeOrigin(
         path or spot.path,
         entry.id,
         role,

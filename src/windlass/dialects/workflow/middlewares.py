@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from windlass.dialects.workflow.connections import HOST
 from windlass.dialects.workflow.schemas import with_defaults
-from windlass.dialects.workflow.shape import Entry, Json, Path
+from windlass.dialects.workflow.shape import Json, Path, WorkflowNode
 from windlass.dialects.workflow.spots import Spot
 from windlass.model.graph import Activation, Fill, Kind, Node, Output, Ref, Root
 from windlass.model.ids import node_path
@@ -20,7 +20,7 @@ def host_path(path: str) -> str:
     return node_path(path, HOST)
 
 
-def wrapper(entry: Entry, spot: Spot) -> Node:
+def wrapper(entry: WorkflowNode, spot: Spot) -> Node:
     """The subflow around a node and its middlewares."""
     parameters: Json = {HOST: with_defaults(entry.parameters, entry.schemas.parameters)}
     for middleware in entry.middlewares:
@@ -38,7 +38,7 @@ def wrapper(entry: Entry, spot: Spot) -> Node:
     )
 
 
-def chain(entry: Entry, spot: Spot) -> list[tuple[Entry, Spot]]:
+def chain(entry: WorkflowNode, spot: Spot) -> list[tuple[WorkflowNode, Spot]]:
     """The middlewares in the order they are visited, and the node itself last."""
     inside = replace(
         spot.inside, path=spot.path, level=spot.inside.level + 1, trail=spot.inside.trail

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from windlass.dialects.flow.refs import literal
 from windlass.dialects.workflow.connections import RESULTS, Link, Way
-from windlass.dialects.workflow.shape import Entry, Json, Path, Subgraph
+from windlass.dialects.workflow.shape import Json, Path, Subgraph, WorkflowNode
 from windlass.dialects.workflow.spots import Inside, Spot
 from windlass.model.graph import (
     Activation,
@@ -30,7 +30,7 @@ PREVIOUS = "__previous"
 _AGAIN = "again"
 
 
-def container_node(entry: Entry, spot: Spot, parameters: Json) -> Node:
+def container_node(entry: WorkflowNode, spot: Spot, parameters: Json) -> Node:
     """The container itself."""
     assert entry.container is not None
     node = Node(
@@ -48,7 +48,7 @@ def container_node(entry: Entry, spot: Spot, parameters: Json) -> Node:
     return node if entry.container.loop is not None else with_retry(node, entry)
 
 
-def with_retry(node: Node, entry: Entry) -> Node:
+def with_retry(node: Node, entry: WorkflowNode) -> Node:
     """The subflow that holds a container's nodes; it may have tries left when theirs are used."""
     assert entry.container is not None
     retry: Retry = entry.container.retry or entry.retry
@@ -58,7 +58,7 @@ def with_retry(node: Node, entry: Entry) -> Node:
 
 
 def loop_nodes(
-    entry: Entry, path: str, condition: Expr | None
+    entry: WorkflowNode, path: str, condition: Expr | None
 ) -> tuple[Node, Node, dict[str, tuple[Edge, ...]]]:
     """An iteration of a loop, the choice after it, and the edges between the two.
 
@@ -87,7 +87,7 @@ def loop_nodes(
 
 
 def inside_of(
-    entry: Entry,
+    entry: WorkflowNode,
     spot: Spot,
     path: str,
     subgraph: Subgraph,

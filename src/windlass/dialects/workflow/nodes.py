@@ -6,10 +6,13 @@ from windlass.dialects.flow.limits import read_limits
 from windlass.dialects.plain import is_object, under
 from windlass.dialects.workflow.containers import is_container, read_container
 from windlass.dialects.workflow.fields import Exact
+from windlass.dialects.workflow.plans import check_extras, is_plan
 from windlass.dialects.workflow.ports import read_ports
 from windlass.dialects.workflow.retries import read_affinity, read_retry
 from windlass.dialects.workflow.schemas import readable_schema
-from windlass.dialects.workflow.shape import Entry, Json, Package, Schemas
+from windlass.dialects.workflow.shape import Json, Package, Schemas, WorkflowNode
+from windlass.model.graph import Verification
+from windlass.model.verification import read_verification
 
 NODE_FIELDS = frozenset(
     {
@@ -39,13 +42,14 @@ NODE_FIELDS = frozenset(
         "env",
         "limits",
         "runtime",
+        "verification",
     }
 )
 ROLES = ("node", "container", "middleware")
 _ID_CHARS_MAX = 200
 
 
-def read_node(value: object, where: str, problems: Problems) -> Entry | None:
+def read_node(value: object, where: str, problems: Problems) -> WorkflowNode | None:
     """One node; None if it cannot even be named."""
     fields = Exact(value, where, NODE_FIELDS, problems)
     node_id = fields.uuid("id")
@@ -55,8 +59,8 @@ def read_node(value: object, where: str, problems: Problems) -> Entry | None:
     return _read_entry(fields, node_id, middlewares, problems)
 
 
-def _read_middlewares(fields: Exact, problems: Problems) -> tuple[Entry, ...]:
-    found: dict[str, Entry] = {}
+def _read_middlewares(fields: Exact, problems: Problems) -> tuple[WorkflowNode, ...]:
+    found: dict[str, WorkflowNode] = {}
     for index, item in enumerate(fields.items("middlewares")):
         where = under(fields.at("middlewares"), index)
         own = Exact(item, where, NODE_FIELDS, problems)
@@ -78,14 +82,14 @@ def _read_middlewares(fields: Exact, problems: Problems) -> tuple[Entry, ...]:
 
 
 def _read_entry(
-    fields: Exact, node_id: str, middlewares: tuple[Entry, ...], problems: Problems
-) -> Entry:
+    fields: Exact, node_id: str, middlewares: tuple[WorkflowNode, ...], problems: Problems
+) -> WorkflowNode:
     type_ = fields.needed("type", "name a node type of a package")
     role = fields.one_of("role", ROLES)
     parameters = fields.mapping("parameters")
     conditions = fields.within("conditions", ("when",))
     inside = is_container(type_, role)
-    return Entry(
+    return WorkflowNode(
         node_id,
         fields.where,
         type_,
@@ -106,7 +110,29 @@ def _read_entry(
         env=read_env(fields),
         limits=read_limits(fields),
         runtime=fields.text("runtime"),
+        verification=_read_verification(fields, problems, type_, called=not inside),
+        is_plan=is_plan(type_),
     )
+
+
+def _read_verification(
+    fields: Exact, problems: Problems, type_: str, *, called: bool
+) -> Verification | None:
+    """Who must accept a node's results; of a plan, those of all its tasks."""
+    if is_plan(type_):
+        check_extras(fields)
+    if not fields.has("verification"):
+        return None
+    where = fields.at("verification")
+    if not called:
+        problems.add(where, "nothing here makes a claim", "give it to the nodes inside")
+        return None
+    found = read_verification(fields.raw("verification"), where, planned=is_plan(type_))
+    if isinstance(found, Verification):
+        return found
+    for problem in found:
+        problems.add(problem.path, problem.reason, problem.hint)
+    return None
 
 
 def is_strict(notes: object) -> bool:

@@ -20,13 +20,13 @@ from windlass.dialects.workflow.ports import read_ports
 from windlass.dialects.workflow.schemas import readable_schema
 from windlass.dialects.workflow.shape import (
     Body,
-    Entry,
     Json,
     Package,
     Ports,
     Schemas,
     Source,
     Subgraph,
+    WorkflowNode,
 )
 
 
@@ -50,7 +50,7 @@ def take(source: Source, catalog: Catalog, problems: Problems) -> Json:
     taken: dict[str, object] = {}
     for entry in entries_of(source):
         package = entry.package
-        if package is None or entry.container is not None:
+        if package is None or entry.container is not None or entry.is_plan:
             continue
         key = lock_key(package, entry.type)
         if key in taken:
@@ -69,7 +69,7 @@ def take(source: Source, catalog: Catalog, problems: Problems) -> Json:
     return {"packages": taken}
 
 
-def _taken(entry: Entry, package: Package, found: Found, problems: Problems) -> Json:
+def _taken(entry: WorkflowNode, package: Package, found: Found, problems: Problems) -> Json:
     kept: Json = {"package": package.name, "version": found.version, "type": entry.type}
     nodes = found.manifest.get("nodes") if found.manifest else None
     if not is_list(nodes):
@@ -115,7 +115,7 @@ def with_locked(source: Source, locked: object, problems: Problems) -> Source:
     return replace(source, body=fill(source.body), subgraphs=subgraphs)
 
 
-def _filled(entry: Entry, known: Json, problems: Problems) -> Entry:
+def _filled(entry: WorkflowNode, known: Json, problems: Problems) -> WorkflowNode:
     middlewares = tuple(_filled(middleware, known, problems) for middleware in entry.middlewares)
     entry = replace(entry, middlewares=middlewares)
     package = entry.package
@@ -150,7 +150,7 @@ def _with_schemas(own: Schemas, kept: object, where: str, problems: Problems) ->
 def check_packages(source: Source, problems: Problems) -> None:
     """Note nodes without a package or a version, and versions below what the workflow asks for."""
     for entry in entries_of(source):
-        if entry.container is not None:
+        if entry.container is not None or entry.is_plan:
             continue
         package, where = entry.package, under(entry.where, "package")
         if package is None and entry.pod is not None:
@@ -180,7 +180,7 @@ def below(version: str, least: str) -> bool:
         return False
 
 
-def entries_of(source: Source) -> Iterator[Entry]:
+def entries_of(source: Source) -> Iterator[WorkflowNode]:
     """Every node and middleware of a workflow and its subgraphs, once."""
     for body in (source.body, *(graph.body for graph in source.subgraphs.values())):
         for entry in body.entries.values():

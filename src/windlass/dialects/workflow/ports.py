@@ -7,7 +7,7 @@ from typing import NamedTuple
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import is_list, is_object, under
 from windlass.dialects.workflow.bindings import read_binding
-from windlass.dialects.workflow.shape import End, Entry, Port, Ports
+from windlass.dialects.workflow.shape import End, Port, Ports, WorkflowNode
 
 INPUT, OUTPUT = "input", "output"
 
@@ -51,13 +51,13 @@ def _read_list(value: object, where: str, problems: Problems) -> dict[str, Port]
 class Landing(NamedTuple):
     """What one end of an edge is tied to: a node or one of its middlewares, and a port of it."""
 
-    entry: Entry
+    entry: WorkflowNode
     port: Port | None
     """None where there is nothing to carry: the edge is for order only."""
     middleware: bool = False
 
 
-def find_port(entry: Entry, end: End, side: str, problems: Problems) -> Landing:
+def find_port(entry: WorkflowNode, end: End, side: str, problems: Problems) -> Landing:
     """The port an edge's end names, with a warning where there are ports but not this
     one: such an edge carries nothing."""
     owner, key, middleware = entry, end.port, False
@@ -76,8 +76,8 @@ def find_port(entry: Entry, end: End, side: str, problems: Problems) -> Landing:
 
 
 def _middleware_port(
-    entry: Entry, end: End, side: str, problems: Problems
-) -> tuple[Entry | None, str]:
+    entry: WorkflowNode, end: End, side: str, problems: Problems
+) -> tuple[WorkflowNode | None, str]:
     """The middleware a key like `mw:<id>:input:<port>` names, and the port's own key."""
     parts = end.port.split(":", 3)
     where = under(end.where, "port")

@@ -7,7 +7,7 @@ from windlass.dialects.fields import Fields, Problems
 from windlass.dialects.plain import is_object, under
 from windlass.dialects.pods import read_pod
 from windlass.dialects.workflow.fields import Exact
-from windlass.dialects.workflow.shape import Body, Entry, Runtime, Source, Subgraph
+from windlass.dialects.workflow.shape import Body, Runtime, Source, Subgraph, WorkflowNode
 
 
 def read_runtimes(fields: Exact, known: dict[str, Runtime]) -> None:
@@ -41,7 +41,9 @@ def with_runtimes(source: Source, problems: Problems) -> Source:
     return replace(source, body=fill(source.body), subgraphs=subgraphs)
 
 
-def _filled(entry: Entry, runtimes: Mapping[str, Runtime], problems: Problems) -> Entry:
+def _filled(
+    entry: WorkflowNode, runtimes: Mapping[str, Runtime], problems: Problems
+) -> WorkflowNode:
     for middleware in entry.middlewares:
         if middleware.runtime:
             hint = "give it to the node whose middleware it is"
@@ -56,8 +58,8 @@ def _filled(entry: Entry, runtimes: Mapping[str, Runtime], problems: Problems) -
         hint = problems.closest(entry.runtime, known) or f"known are {', '.join(known[:8])}"
         problems.add(where, f'there is no runtime "{entry.runtime:.60}"', hint if known else "")
         return entry
-    if runtime.pod is not None and entry.container is not None:
-        hint = "give it to the nodes inside"
+    if runtime.pod is not None and (entry.container is not None or entry.is_plan):
+        hint = "give it to the nodes inside" if not entry.is_plan else "give the plan profiles"
         problems.add(where, "a container is no pod", hint)
         return entry
     return replace(entry, pod=runtime.pod)

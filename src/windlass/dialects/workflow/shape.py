@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from windlass.dialects.envs import NO_ENV, Env
-from windlass.model.graph import Affinity, Fill, LimitSpec, Output, Retry, Step
+from windlass.model.graph import Affinity, Fill, LimitSpec, Output, Retry, Step, Verification
 from windlass.model.pods import PodSpec
 
 Path = tuple[Step, ...]
@@ -104,7 +104,7 @@ class Container:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class WorkflowNode:
     """One node, or one middleware of a node."""
 
     id: str
@@ -119,7 +119,7 @@ class Entry:
     condition: object = None
     condition_at: str = ""
     container: Container | None = None
-    middlewares: tuple["Entry", ...] = ()
+    middlewares: tuple["WorkflowNode", ...] = ()
     retry: Retry = field(default_factory=Retry)
     timeout_ms: int = 0
     affinity: Affinity | None = None
@@ -128,6 +128,9 @@ class Entry:
     strict: bool = False
     """A result that does not meet the schema is refused."""
     runtime: str = ""
+    verification: Verification | None = None
+    is_plan: bool = False
+    """Its tasks are planned while a run goes on."""
     pod: PodSpec | None = None
     """What its runtime makes of it: a pod instead of work for whoever has the package."""
 
@@ -137,7 +140,7 @@ class Body:
     """Nodes and the edges between them: the workflow's own, or a subgraph's."""
 
     where: str
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, WorkflowNode]
     wires: tuple[Wire, ...]
 
 
@@ -188,7 +191,7 @@ class Source:
     interface: Interface
     runtimes: Mapping[str, Runtime] = field(default_factory=dict[str, Runtime])
 
-    def inside(self, entry: Entry) -> Subgraph | None:
+    def inside(self, entry: WorkflowNode) -> Subgraph | None:
         """The graph inside a container."""
         return None if entry.container is None else self.subgraphs.get(entry.container.subgraph)
 

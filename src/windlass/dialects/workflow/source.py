@@ -11,7 +11,7 @@ from windlass.dialects.workflow.fields import Exact
 from windlass.dialects.workflow.interface import read_interface
 from windlass.dialects.workflow.nodes import is_strict, read_node
 from windlass.dialects.workflow.runtimes import read_runtimes
-from windlass.dialects.workflow.shape import Body, Entry, Hint, Runtime, Source, Subgraph
+from windlass.dialects.workflow.shape import Body, Hint, Runtime, Source, Subgraph, WorkflowNode
 
 WORKFLOW_FIELDS = frozenset(
     {
@@ -85,7 +85,7 @@ def _read_workflow(fields: Exact, brought: Brought) -> Body:
 
 def _read_body(fields: Exact) -> Body:
     problems = fields.problems
-    entries: dict[str, Entry] = {}
+    entries: dict[str, WorkflowNode] = {}
     for index, item in enumerate(fields.items("nodes")):
         where = under(fields.at("nodes"), index)
         entry = read_node(item, where, problems)
@@ -103,7 +103,7 @@ def _read_body(fields: Exact) -> Body:
     return Body(fields.where, entries, tuple(wires))
 
 
-def strict(entry: Entry) -> Entry:
+def strict(entry: WorkflowNode) -> WorkflowNode:
     """A node whose results, and those of its middlewares, are held to their schemas."""
     return replace(entry, strict=True, middlewares=tuple(map(strict, entry.middlewares)))
 

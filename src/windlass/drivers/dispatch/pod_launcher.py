@@ -202,7 +202,17 @@ class PodLauncher:
             else:
                 told[AUTH_VARIABLE] = token
         body = manifest(task, installation, told, now, with_secret=with_secret)
-        return await self._api.create(namespace, body)
+        pod = await self._api.create(namespace, body)
+        if with_secret:
+            # At once: a pod that is gone before anybody looks would leave its Secret behind.
+            await self._own_secret(f"{namespace}/{pod.metadata.name}", pod.metadata.uid)
+        return pod
+
+    async def _own_secret(self, pod: str, uid: str) -> None:
+        try:
+            await self._api.own_secret(pod, uid)
+        except (KubeRefused, Unavailable) as error:
+            log.warning("the Secret of pod %s has no owner yet: %s", pod, error)
 
     async def _drop_secret(self, task: PodTask, pod: str) -> None:
         """Nobody else deletes the Secret of a pod that is not made, of an attempt that has ended
@@ -215,13 +225,7 @@ class PodLauncher:
 
     async def _refused(self, attempt_id: str, pod: str, error: KubeRefused) -> str:
         if error.code == 403 and "exceeded quota" in str(error):
-            full = PodSighting(
-                status=PodStatus.FAILED,
-                reason=PodReason.UNSCHEDULABLE,
-                pod=pod,
-                message=str(error),
-            )
-            await self._work.observe(attempt_id, full)
+            await self._work.observe(attempt_id, _unmade(pod, PodReason.UNSCHEDULABLE, str(error)))
         elif error.code == 403:
             return await self._forbidden(attempt_id, pod, error)
         elif error.code in _LATER:
@@ -229,7 +233,7 @@ class PodLauncher:
             return str(error)
         else:
             hint = "correct what the definition says of its pod"
-            text = f"pod {pod} cannot be made, and trying again would not help: {error}; {hint}"
+            text = f"it cannot be made, and trying again would not help: {error}; {hint}"
             await self._give_up(attempt_id, pod, text)
         return ""
 
@@ -242,7 +246,7 @@ class PodLauncher:
             log.warning("pod %s is forbidden, try %d of %d: %s", pod, tries, most, error)
             return f"it is forbidden, try {tries} of {most}: {error}"
         hint = "give the server's account the right to make pods and Secrets there, or mend the pod"
-        text = f"pod {pod} was forbidden {tries} times, and is given up: {error}; {hint}"
+        text = f"it was forbidden {tries} times, and is given up: {error}; {hint}"
         await self._give_up(attempt_id, pod, text)
         return ""
 
@@ -251,12 +255,17 @@ class PodLauncher:
         and its answer was lost."""
         there = await self._api.find(pod)
         if there is None:
-            await self._refuse(attempt_id, why)
+            await self._work.observe(attempt_id, _unmade(pod, PodReason.REFUSED, why))
         else:
             await self._work.detach(attempt_id, pod, there.metadata.uid)
 
     async def _refuse(self, attempt_id: str, why: str) -> None:
         await self._work.failed(attempt_id, Failure("fatal", why, code=PodClass.CONFIG))
+
+
+def _unmade(pod: str, reason: PodReason, why: str) -> PodSighting:
+    """There is no pod, and why; that counts unless somebody else has made it meanwhile."""
+    return PodSighting(status=PodStatus.FAILED, reason=reason, pod=pod, message=why)
 
 
 def _flaw(task: PodTask, namespace: str | None, *, has_url: bool) -> str:

@@ -21,6 +21,7 @@ from windlass.kube.interpret import Deadlines, Observation, gone, observe
 from windlass.kube.pods import Pod
 from windlass.model.ids import attempt_id
 from windlass.model.pods import PodReason, PodSighting, PodStatus, read_ref
+from windlass.model.reasons import Reason, ReasonCode, ReasonValues
 from windlass.ports.pods import Detached, PodWork
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ class PodSync:
         pods = await self._launcher.all_pods()
         self._launcher.are_out({found.attempt_id for found in live} - self._ended)
         there = {_ref(pod): pod for pod in pods}
-        waits: dict[str, str] = {}
+        waits: dict[str, Reason] = {}
         await self._each(self._look(found, there.pop(found.pod, None), waits) for found in live)
         self._work.waits_for(waits)
         await self._sweep(list(there.values()))
@@ -117,7 +118,7 @@ class PodSync:
         async with self._room:
             await doing
 
-    async def _look(self, found: Detached, pod: Pod | None, waits: dict[str, str]) -> None:
+    async def _look(self, found: Detached, pod: Pod | None, waits: dict[str, Reason]) -> None:
         if pod is not None and found.uid and pod.metadata.uid != found.uid:
             pod = None  # another one of that name, which nobody here has made
         if pod is None:
@@ -153,14 +154,15 @@ class PodSync:
         await self._work.observe(found.attempt_id, sighting(found.pod, uid, seen))
         self._said[uid] = said
 
-    async def _missing(self, found: Detached, waits: dict[str, str]) -> None:
+    async def _missing(self, found: Detached, waits: dict[str, Reason]) -> None:
         """An attempt without a pod: one that was never made, or one that is gone."""
         if not found.uid:
             if found.stopping:
                 await self._work.observe(found.attempt_id, _gone(found, PodReason.DELETED))
                 return
             trouble = await self._launcher.make(found.attempt_id, detach=False)
-            waits[found.attempt_id] = f"is not made yet: {trouble}" if trouble else "was just made"
+            code = ReasonCode.POD_UNMADE if trouble else ReasonCode.POD_MADE
+            waits[found.attempt_id] = Reason(code, ReasonValues(message=trouble or ""))
             return
         last = self._leaving.get(found.uid)
         if last is not None:
@@ -205,18 +207,19 @@ def sighting(pod: str, uid: str, seen: Observation) -> PodSighting:
     )
 
 
-def waiting_for(pod: Pod) -> str:
+def waiting_for(pod: Pod) -> Reason:
     """What a pod that has not begun waits for, in Kubernetes' words."""
     scheduled = pod.condition("PodScheduled")
-    if not pod.spec.node_name:
+    place = pod.spec.node_name
+    if not place:
         said = scheduled.message or scheduled.reason if scheduled is not None else ""
-        return f"waits for a node{': ' + said if said else ''}"
+        return Reason(ReasonCode.POD_UNSCHEDULED, ReasonValues(message=said))
     for container in (*pod.status.init_container_statuses, *pod.status.container_statuses):
         waiting = container.state.waiting
         if waiting is not None and waiting.reason:
-            more = f" ({waiting.message})" if waiting.message else ""
-            return f"waits on node {pod.spec.node_name}: {waiting.reason}{more}"
-    return f"waits to begin on node {pod.spec.node_name}"
+            values = ReasonValues(place=place, cause=waiting.reason, message=waiting.message)
+            return Reason(ReasonCode.POD_CONTAINER, values)
+    return Reason(ReasonCode.POD_STARTING, ReasonValues(place=place))
 
 
 def _gone(found: Detached, reason: PodReason) -> PodSighting:

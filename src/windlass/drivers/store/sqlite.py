@@ -12,6 +12,8 @@ import sqlite3
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
+from functools import lru_cache
+from operator import itemgetter, ne
 from typing import Any, TypeVar
 
 import msgspec
@@ -385,26 +387,30 @@ def _updates(
     not the value is another; most updates leave the state, and so the indexes, as they are.
     """
     was = writes.was.get(table, {})
-    grouped: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+    grouped: dict[str, list[tuple[Any, ...]]] = {}
     for key, row in rows.items():
-        names = _differing(table, was.get(key), row)
-        values = to_tuple(row)
-        picked = [values[place] for place in places(table, (*names, *table.KEY))]
+        before = was.get(key)
+        differ = None if before is None else bytes(map(ne, astuple(before), astuple(row)))
+        sql, pick = _update(table, differ)
+        picked = pick(to_tuple(row))
         if table is Run:
-            picked.append(writes.seqs[key])
-        grouped.setdefault(names, []).append(tuple(picked))
-    fence = " and seq = ?" if table is Run else ""
-    return [(statements.update(table, names) + fence, many) for names, many in grouped.items()]
+            picked = (*picked, writes.seqs[key])
+        grouped.setdefault(sql, []).append(picked)
+    return list(grouped.items())
 
 
-def _differing(table: type[Row], was: Row | None, row: Row) -> tuple[str, ...]:
+@lru_cache(4096)
+def _update(
+    table: type[Row], differ: bytes | None
+) -> tuple[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
+    """The statement for rows that differ in some of their columns, one byte for each, and what
+    takes its parameters from a row's tuple. Few of the many sets there might be ever come up."""
     names = changing(table)
-    if was is None:
-        return names
-    old, new = astuple(was), astuple(row)
-    found = tuple(
-        name
-        for name, place in zip(names, places(table, names), strict=True)
-        if old[place] != new[place]
-    )
-    return found or names[:1]
+    if differ is not None:
+        here = places(table, names)
+        some = tuple(name for name, at in zip(names, here, strict=True) if differ[at])
+        names = some or names[:1]
+    fence = " and seq = ?" if table is Run else ""
+    # Two at the least, a name and a key: an itemgetter of one would give no tuple.
+    first, second, *rest = places(table, (*names, *table.KEY))
+    return statements.update(table, names) + fence, itemgetter(first, second, *rest)

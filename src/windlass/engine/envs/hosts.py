@@ -2,19 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from windlass.model.env_advice import advice
 from windlass.model.envs import IMAGES, host_address, kind_address
 from windlass.model.errors import Unavailable
 from windlass.ports.env import EnvBackend, ImageBackend
 
 Backends = Mapping[str, EnvBackend]
-HOW_TO_GET = {
-    "container": "install podman or Docker and start the server with --env-docker, or run"
-    " `windlass env-host --kinds container` where there is one",
-    "browser": "install Chromium and start the server with --env-browser, or run"
-    " `windlass env-host --kinds browser` where there is one",
-    "noop": "start the server with --env-noop; such places are only pretended",
-}
-NO_DRIVER = "this release has no driver for it; there are container and browser"
 
 
 class Hosts:
@@ -91,8 +84,3 @@ class Hosts:
         if kind in self.kinds():
             return ""
         return f"nothing here can make a {kind}: {advice(kind)}"
-
-
-def advice(kind: str) -> str:
-    """How to come by a runtime for places of a kind."""
-    return HOW_TO_GET.get(kind, NO_DRIVER)

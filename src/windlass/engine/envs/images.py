@@ -7,10 +7,11 @@ import msgspec
 from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
-from windlass.engine.envs.hosts import HOW_TO_GET, Hosts
+from windlass.engine.envs.hosts import Hosts
 from windlass.engine.envs.resources import check_name
 from windlass.engine.loops.outbox import NotHere
 from windlass.model.effects import Effect
+from windlass.model.env_advice import HOW_TO_GET
 from windlass.model.envs import IMAGE, IMAGES, EnvImage, kind_address
 from windlass.model.errors import BadRequest, Conflict, NotFound, NotInstalled
 from windlass.model.rows import Row

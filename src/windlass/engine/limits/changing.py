@@ -8,7 +8,6 @@ from windlass.model.limits import (
     KEY_CHARS_MAX,
     QUOTAS,
     LimitRule,
-    LimitUse,
     is_image_key,
     limit_id,
     service_key,
@@ -17,7 +16,6 @@ from windlass.model.quotas import MEASURED, check_quota
 from windlass.model.rows import Row
 from windlass.ports.store import Cond
 
-_BATCH = 500
 _PATTERN_MAX = 2_000
 """Longer than keys of definitions: a task's budget has the task's id in its key."""
 _RULES_MAX = 1_000
@@ -45,7 +43,7 @@ async def set_rule(engine: Engine, rule: LimitRule, *along: Row) -> None:
     if known >= _RULES_MAX:
         raise BadRequest(f"there are {known} rules already; remove some, or use patterns")
     await engine.write(rule, *along)
-    await _applied(engine, rule)
+    await engine.system.refresh_limits()
 
 
 def _check_quota(rule: LimitRule) -> None:
@@ -65,21 +63,7 @@ async def remove_rule(engine: Engine, pattern: str, *along: Row) -> None:
     if not found:
         raise NotFound(f'there is no rule on "{pattern}"')
     await engine.write(*along, removed={LimitRule: {key}})
-    await _applied(engine, found[0])
-
-
-async def _applied(engine: Engine, rule: LimitRule) -> None:
-    """Let everybody go by the rules as they are now."""
     await engine.system.refresh_limits()
-    after = ""
-    while True:
-        where = [Cond("parked", ">", 0), Cond("id", ">", after)]
-        uses = await engine.store.page(LimitUse, where, limit=_BATCH)
-        waited_for = [use.id for use in uses if rule.covers(use.key)]
-        engine.advance.look_at_limits(waited_for, probe=True)
-        if len(uses) < _BATCH:
-            return
-        after = uses[-1].id
 
 
 def check_pattern(pattern: str) -> str:

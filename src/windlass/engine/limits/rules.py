@@ -6,7 +6,7 @@ tasks that ask for no limit themselves, and so is a service that has pushed back
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -48,10 +48,34 @@ _RESOURCES_TOLD = 200
 _OF_TENANTS = frozenset(budget_key(unit) for unit in SCALES)
 
 
+class RuleNews(msgspec.Struct, frozen=True):
+    """What has changed since rules were read before. Whoever waits for a key of theirs waited for
+    another bound."""
+
+    envs: list[str]
+    """Resources by their limits."""
+    rules: list[LimitRule]
+    """Rules as they were, and as they are."""
+
+    def concerns(self, uses: Iterable[LimitUse]) -> list[str]:
+        """Which of these keys rules have changed for."""
+        exact = {rule.id for rule in self.rules}
+        patterns: defaultdict[str, list[LimitRule]] = defaultdict(list)
+        for rule in self.rules:
+            if rule.pattern.endswith("*"):
+                patterns[rule.tenant].append(rule)
+        return [
+            use.id
+            for use in uses
+            if use.id in exact or any(rule.covers(use.key) for rule in patterns[use.tenant])
+        ]
+
+
 class Rules:
     """The rules of all tenants, and the services that want to be left alone."""
 
     def __init__(self) -> None:
+        self._all: dict[str, LimitRule] = {}
         self._exact: dict[str, LimitRule] = {}
         self._patterns: dict[str, list[LimitRule]] = {}
         """By tenant, the most specific first."""
@@ -74,11 +98,20 @@ class Rules:
         self.known = False
         """Whether they were ever read: before that nothing may be handed out."""
 
-    def replace(self, rules: Iterable[LimitRule], resources: Iterable[EnvResource] = ()) -> None:
-        """These are all the rules there are, and all resources of environments."""
+    def replace(
+        self, rules: Sequence[LimitRule], resources: Iterable[EnvResource] = ()
+    ) -> "RuleNews":
+        """These are all the rules there are, and all resources of environments; what of it is
+        new."""
+        envs = {limit_id(row.tenant, env_key(row.name)): row for row in resources}
+        before, self._all = self._all, {rule.id: rule for rule in rules}
+        news = RuleNews(
+            [key for key, row in envs.items() if self.envs.get(key) != row],
+            [*(set(before.values()) ^ set(self._all.values()))],
+        )
         self.known = True
         self._known.clear()
-        self.envs = {limit_id(row.tenant, env_key(row.name)): row for row in resources}
+        self.envs = envs
         patterns: defaultdict[str, list[LimitRule]] = defaultdict(list)
         self._exact = {}
         self._on_services = self._on_tenants = self._on_retries = self._on_quotas = False
@@ -97,6 +130,7 @@ class Rules:
         for some in patterns.values():
             some.sort(key=lambda rule: len(rule.pattern), reverse=True)
         self._patterns = dict(patterns)
+        return news
 
     def paused(self, uses: Iterable[LimitUse], now: int) -> None:
         """Take note of services that want to be left alone."""

@@ -17,6 +17,7 @@ class LimitState:
         self.due: dict[str, bool] = {}
         """Keys the next pass looks at; True where whoever waits is to be tried at all events, as
         what the key allows may be another by now."""
+        self._put_off: set[str] = set()
         self._wakes: list[tuple[int, str]] = []
         self._wake_at: dict[str, int] = {}
         """The one time that counts of each key in `_wakes`."""
@@ -30,6 +31,15 @@ class LimitState:
     def take_due(self) -> dict[str, bool]:
         due, self.due = self.due, {}
         return due
+
+    def put_off(self) -> None:
+        """The pass that was to look has failed. What is due by its time is found in the store at
+        the next look; that somebody is to be tried at all events is known only here."""
+        self._put_off |= {key for key, probe in self.take_due().items() if probe}
+
+    def take_put_off(self) -> set[str]:
+        keys, self._put_off = self._put_off, set()
+        return keys
 
     def committed(self, writes: Writes) -> None:
         """Remember when to look at the keys a commit has changed."""

@@ -1,18 +1,19 @@
-"""Why a task, or a run that has yet to begin, waits for a limit, in a line."""
+"""Why a task, or a run that has yet to begin, waits for a limit."""
 
 from windlass.engine.engine import Engine
 from windlass.engine.limits.bucket import Bucket
 from windlass.engine.limits.gate import blank
 from windlass.engine.limits.spend import Spend
 from windlass.model import budgets
-from windlass.model.budgets import owner_of, unit_of
+from windlass.model.budgets import unit_of
 from windlass.model.limits import RETRY_KEY, LimitUse, read_limits
 from windlass.model.quotas import QueuedRun, is_measured, project_of, shown, what_of
+from windlass.model.reasons import Reason, ReasonCode, ReasonValues
 from windlass.model.rows import Run, Task
 from windlass.ports.store import Cond
 
 
-async def limit_line(engine: Engine, task: Task) -> str:
+async def limit_reason(engine: Engine, task: Task) -> Reason:
     """What is used up, and how many come first or when the next may go."""
     assert task.parked is not None
     async with engine.store.session() as session:
@@ -20,50 +21,57 @@ async def limit_line(engine: Engine, task: Task) -> str:
     use = found[0] if found else blank(task.parked)
     now = engine.store.now()
     before = await ahead(engine, task)
-    line = f"{before} ahead of you"
     if unit := unit_of(use.key):
-        return budget_line(use, unit, line)
+        return budget_reason(use, unit, before)
     if what_of(use.key):
-        return quota_line(use, wanted(task, use.key), line)
+        return quota_reason(use, wanted(task, use.key), before)
     if use.key == RETRY_KEY:
-        return retry_line(use, now, line)
+        return retry_reason(use, now, before)
     if use.tripped:
-        return breaker_line(use, now, line)
+        return breaker_reason(use, now, before)
+    return place_reason(use, now, before)
+
+
+def place_reason(use: LimitUse, now: int, before: int) -> Reason:
+    """Of a limit of places or of a rate."""
     if use.paused_until > now:
-        wait = (use.paused_until - now) / 1000
-        return f"{use.key} has pushed back: next in {wait:.1f} s, {line}"
+        values = ReasonValues(key=use.key, until=use.paused_until, ahead=before)
+        return Reason(ReasonCode.LIMIT_PUSHED_BACK, values)
     if not Bucket(use, now).places:
-        return f"limit {use.key}: {use.in_use} of {use.max} in use, {line}"
+        values = ReasonValues(key=use.key, used=str(use.in_use), most=str(use.max), ahead=before)
+        return Reason(ReasonCode.LIMIT_FULL, values)
     at = Bucket(use, now).next_at()
     if at is not None and at > now:
-        return f"rate {use.key}: next in {(at - now) / 1000:.1f} s, {line}"
-    return f"limit {use.key}: there is room, {line}"
+        return Reason(ReasonCode.LIMIT_RATE, ReasonValues(key=use.key, until=at, ahead=before))
+    return Reason(ReasonCode.LIMIT_ROOM, ReasonValues(key=use.key, ahead=before))
 
 
-async def run_line(engine: Engine, run: Run) -> str:
+async def run_reason(engine: Engine, run: Run) -> Reason:
     """What a run waits for before it begins."""
     async with engine.store.session() as session:
         rows = await session.rows(QueuedRun, [run.id])
         uses = await session.rows(LimitUse, [row.parked for row in rows])
     if not rows:
-        return "between two steps; it begins with the next commit"
+        return Reason(ReasonCode.RUN_BEGINNING)
     queued = rows[0]
-    before = [Cond("parked", "=", queued.parked), Cond("turn", "<", queued.turn)]
-    line = f"{await engine.system.store.count(QueuedRun, before)} ahead of you"
-    return quota_line(uses[0] if uses else blank(queued.parked), 0, line)
+    earlier = [Cond("parked", "=", queued.parked), Cond("turn", "<", queued.turn)]
+    before = await engine.system.store.count(QueuedRun, earlier)
+    return quota_reason(uses[0] if uses else blank(queued.parked), 0, before)
 
 
-def quota_line(use: LimitUse, want: int, line: str) -> str:
+def quota_reason(use: LimitUse, want: int, before: int) -> Reason:
     what, project = what_of(use.key), project_of(use.key)
-    owner = f"project {project}" if project else f"tenant {use.tenant}"
-    most = "any" if use.max is None else shown(what, use.max)
-    text = f"quota of {owner}: {shown(what, use.in_use)} of {most} {what} in use"
-    if not want:
-        return f"{text}, {line}"
-    text += f", it takes {shown(what, want)}"
-    if use.max is not None and want > use.max:
-        return f"{text}, which is more than there may ever be: raise the quota or ask for less"
-    return f"{text}, {line}"
+    too_much = use.max is not None and want > use.max
+    values = ReasonValues(
+        tenant="" if project else use.tenant,
+        project=project,
+        unit=what,
+        used=shown(what, use.in_use),
+        most="" if use.max is None else shown(what, use.max),
+        wanted=shown(what, want) if want else "",
+        ahead=0 if too_much else before,
+    )
+    return Reason(ReasonCode.QUOTA_TOO_MUCH if too_much else ReasonCode.QUOTA_FULL, values)
 
 
 def wanted(task: Task, key: str) -> int:
@@ -73,21 +81,25 @@ def wanted(task: Task, key: str) -> int:
     return wants[0] if wants and is_measured(key) else 0
 
 
-def retry_line(use: LimitUse, now: int, line: str) -> str:
+def retry_reason(use: LimitUse, now: int, before: int) -> Reason:
     bucket = Bucket(use, now)
-    name = f"retry budget of tenant {use.tenant}"
     if not bucket.places:
-        return f"{name}: {use.in_use} of {use.max} retries are out, {line}"
-    at = bucket.next_at() or now
-    return f"{name} is spent: next in {max(0, at - now) / 1000:.0f} s, {line}"
+        values = ReasonValues(
+            tenant=use.tenant, used=str(use.in_use), most=str(use.max), ahead=before
+        )
+        return Reason(ReasonCode.RETRIES_OUT, values)
+    values = ReasonValues(tenant=use.tenant, until=bucket.next_at() or now, ahead=before)
+    return Reason(ReasonCode.RETRIES_SPENT, values)
 
 
-def breaker_line(use: LimitUse, now: int, line: str) -> str:
-    name = f"breaker of {use.key}"
+def breaker_reason(use: LimitUse, now: int, before: int) -> Reason:
     if use.paused_until > now:
-        wait = (use.paused_until - now) / 1000
-        return f"{name} is open after {use.failures} failures: next try in {wait:.1f} s, {line}"
-    return f"{name} is half-open: {use.in_use} on trial, {line}"
+        values = ReasonValues(
+            key=use.key, failures=use.failures, until=use.paused_until, ahead=before
+        )
+        return Reason(ReasonCode.BREAKER_OPEN, values)
+    values = ReasonValues(key=use.key, used=str(use.in_use), ahead=before)
+    return Reason(ReasonCode.BREAKER_TRIAL, values)
 
 
 async def ahead(engine: Engine, task: Task) -> int:
@@ -105,13 +117,15 @@ async def ahead(engine: Engine, task: Task) -> int:
     )
 
 
-def budget_line(use: LimitUse, unit: str, line: str) -> str:
-    """What is left of a budget, and whose move it is."""
+def budget_reason(use: LimitUse, unit: str, before: int) -> Reason:
+    """What is left of a budget."""
     spend = Spend(use)
-    spent, total = budgets.shown(unit, spend.spent), budgets.shown(unit, spend.total)
-    name = f"budget of {owner_of(use.key)}"
-    if spend.is_spent:
-        hint = "answer its question in the inbox, or raise it with `windlass limit set`"
-        return f"{name} is spent: {spent} of {total} {unit}, {line}; {hint}"
-    reserved = budgets.shown(unit, spend.reserved)
-    return f"{name}: {spent} of {total} {unit} spent, {reserved} reserved, {line}"
+    values = ReasonValues(
+        kind=budgets.owner_of(use.key).removeprefix("the "),
+        unit=unit,
+        used=str(budgets.shown(unit, spend.spent)),
+        most=str(budgets.shown(unit, spend.total)),
+        reserved=str(budgets.shown(unit, spend.reserved)),
+        ahead=before,
+    )
+    return Reason(ReasonCode.BUDGET_SPENT if spend.is_spent else ReasonCode.BUDGET_RESERVED, values)

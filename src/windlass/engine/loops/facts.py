@@ -13,16 +13,19 @@ from hashlib import sha256
 
 import msgspec
 
-from windlass.engine import facts
+from windlass.engine import attempt_facts, facts
 from windlass.engine.engine import Engine
 from windlass.model.dead_letters import letter_of_effect
 from windlass.model.effects import FACT, Effect
 from windlass.model.errors import Unavailable
 from windlass.model.tenants import DEFAULT
 from windlass.ports.facts import Delivery, FactSource
+from windlass.protocol.attempt_facts import AttemptFact
 from windlass.protocol.pod_facts import Envelope
 
 log = logging.getLogger(__name__)
+
+Fact = Envelope | AttemptFact
 
 _BODY_CHARS_MAX = 64_000
 
@@ -50,33 +53,33 @@ class FactIntake:
 
     async def _state_all(self, taken: Sequence[Delivery]) -> None:
         """State facts, those about one task in their order."""
-        by_task: defaultdict[str, list[Envelope]] = defaultdict(list)
+        by_task: defaultdict[str, list[Fact]] = defaultdict(list)
         for delivery in taken:
             try:
-                envelope = msgspec.json.decode(delivery.body, type=Envelope)
+                fact = read_fact(delivery.body)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 await self._give_up(delivery, error)
             else:
-                by_task[envelope.data.task_id].append(envelope)
+                by_task[subject_of(fact)].append(fact)
         told = [self._state(some) for some in by_task.values()]
         for outcome in await asyncio.gather(*told, return_exceptions=True):
             if outcome is not None:
                 raise outcome
 
-    async def _state(self, envelopes: Sequence[Envelope]) -> None:
-        for envelope in envelopes:
+    async def _state(self, some: Sequence[Fact]) -> None:
+        for fact in some:
             try:
-                await facts.state(self._engine, envelope)
+                await state(self._engine, fact)
             except Unavailable:
                 raise
             except Exception as error:
-                log.exception("fact %s cannot be stated now", envelope.data.event_id)
-                await self._keep(envelope, error)
+                log.exception("fact %s cannot be stated now", name_of(fact))
+                await self._keep(fact, error)
 
-    async def _keep(self, envelope: Envelope, error: Exception) -> None:
+    async def _keep(self, fact: Fact, error: Exception) -> None:
         """Leave a fact to the outbox."""
-        body = msgspec.json.encode(envelope).decode()
-        effect = self._effect(envelope.data.event_id, body, f"{type(error).__name__}: {error}")
+        body = msgspec.json.encode(fact).decode()
+        effect = self._effect(name_of(fact), body, f"{type(error).__name__}: {error}")
         if not await self._known(effect.id):
             await self._engine.write(effect)
 
@@ -102,4 +105,34 @@ class FactIntake:
 
 async def state_kept(engine: Engine, effect: Effect) -> None:
     """State a fact that was kept: the outbox's handler."""
-    await facts.state(engine, msgspec.json.decode(effect.body, type=Envelope))
+    await state(engine, read_fact(effect.body.encode()))
+
+
+# What is said of pods, and of attempts
+
+
+class _Kind(msgspec.Struct):
+    type: str = "task_status"
+
+
+def read_fact(body: bytes) -> Fact:
+    """A fact as it came, of whatever kind."""
+    if msgspec.json.decode(body, type=_Kind).type == "task_status":
+        return msgspec.json.decode(body, type=Envelope)
+    return msgspec.json.decode(body, type=AttemptFact)
+
+
+def subject_of(fact: Fact) -> str:
+    """What must be heard in order about one thing."""
+    return fact.attempt_id if isinstance(fact, AttemptFact) else fact.data.task_id
+
+
+def name_of(fact: Fact) -> str:
+    return fact.fact_id if isinstance(fact, AttemptFact) else fact.data.event_id
+
+
+async def state(engine: Engine, fact: Fact) -> None:
+    if isinstance(fact, AttemptFact):
+        await attempt_facts.state(engine, fact)
+    else:
+        await facts.state(engine, fact)

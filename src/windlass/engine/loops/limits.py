@@ -25,6 +25,7 @@ class LimitWakes:
             self._next_look = now + int(engine.settings.look_s * 1000)
             rows = await store.query("due_limits", now=now, count_max=_BATCH_MAX)
             keys += [row["id"] for row in rows]
+            engine.advance.look_at_limits(limiting.take_put_off(), probe=True)
         engine.advance.look_at_limits(keys)
         return 0
 

@@ -1,6 +1,6 @@
 """Forgets workers nobody has heard of for long, processes that ran the control plane once, and what
 workers said is in packages that none of them has any more; and what a worker that never came back
-was to be told; and keys of limits that nobody uses."""
+was to be told; keys of limits that nobody uses; and bulk jobs that are over."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.jobs import Outdated
 from windlass.engine.loops.forever import raise_outage
 from windlass.engine.workers import API, CONTROL, services_of
+from windlass.model.bulk import BulkItem, BulkJob
 from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import RELEASE, Effect
 from windlass.model.limits import LimitUse
@@ -18,6 +19,7 @@ from windlass.model.rows import Row, Worker
 from windlass.ports.store import Cond
 
 _LIMIT_IDLE_MS = 600_000
+_BULK_KEPT_S = 7 * 86_400.0
 
 
 class Pruning:
@@ -34,6 +36,7 @@ class Pruning:
             pruned += await self._workers([Cond("transport", "=", own)], settings.control_kept_s)
         pruned += await self._releases(settings.worker_kept_s)
         pruned += await self._limits()
+        pruned += await self._bulk_jobs(_BULK_KEPT_S)
         return pruned + await self._manifests(settings.manifest_kept_s)
 
     async def _releases(self, kept_s: float) -> int:
@@ -43,6 +46,16 @@ class Pruning:
             Effect, where, order="created_at", limit=self._batch_max
         )
         return await self._remove(rows)
+
+    async def _bulk_jobs(self, kept_s: float) -> int:
+        """Bulk jobs that were over long ago, with their items; what they did is in the audit."""
+        where = [Cond("finished_at", "<", self._before(kept_s))]
+        jobs = await self._engine.store.page(BulkJob, where, order="finished_at", limit=20)
+        for job in jobs:
+            of_job = [Cond("job_id", "=", job.id)]
+            while items := await self._engine.store.page(BulkItem, of_job, limit=self._batch_max):
+                await self._remove(items)
+        return await self._remove(jobs)
 
     async def _limits(self) -> int:
         """Keys nobody has used for a while: they would begin just so if they were used again."""

@@ -7,7 +7,7 @@ import msgspec
 from windlass.kernel import envs, verifying
 from windlass.kernel.briefs import feedback_of, work_brief
 from windlass.kernel.events import Claim
-from windlass.kernel.leases import end_of, lease
+from windlass.kernel.leases import end_of, give, lease
 from windlass.kernel.limits import NoLimitKey, is_limited, limits_of
 from windlass.kernel.placement import claimed, place, queue_of, released
 from windlass.kernel.push_back import is_push_back, push_back
@@ -67,7 +67,7 @@ def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
         queue=attempt.queue,
         input=task.input or "null"
         if node.planned is None
-        else work_brief(turn, task, node, envs.told(session)),
+        else give(turn, attempt, work_brief(turn, task, node, envs.told(session))),
         params=params_text(turn, task.node) if node.planned is None else "{}",
         lease_until=attempt.lease_until,
         claimed_at=turn.now,

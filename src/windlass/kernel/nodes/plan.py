@@ -7,7 +7,6 @@ Tasks that run go on while their plan is made anew.
 
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from windlass.kernel.blackboard import say_goal
@@ -23,7 +22,7 @@ from windlass.kernel.leases import (
     lease,
     with_brief,
 )
-from windlass.kernel.limits import limits_of
+from windlass.kernel.limits import NoLimitKey, limits_of
 from windlass.kernel.placement import queue_of
 from windlass.kernel.planning.lower import patch_of, tasks_of
 from windlass.kernel.planning.settings import (
@@ -42,7 +41,7 @@ from windlass.kernel.values import Reader, encode, parse
 from windlass.model.assignment import Assignment
 from windlass.model.envs import EnvResource, resource_id
 from windlass.model.errors import DefinitionError, Problem
-from windlass.model.graph import Node
+from windlass.model.graph import Kind, Node
 from windlass.model.ids import attempt_id, task_id
 from windlass.model.plans import Plan, env_need, read_plan
 from windlass.model.rows import Attempt, Failure, Json, Task, Variable
@@ -51,32 +50,55 @@ from windlass.model.states import AttemptState, Role, TaskState
 _TRIES = 3
 """Planners that fail, or hand in what is no plan, one after the other."""
 _PROBLEMS_TOLD = 50
+_CHARS_A_STEP = 6
+"""As a power of two, how many characters of a plan or its settings are one value that is read."""
 
 
 def visit(turn: Turn, task: Task, node: Node) -> None:
     """Begin a plan: with the one that is given, or by asking for one."""
     assert node.planner is not None
     reader = Reader(turn, task.scope, node.path, task.input)
-    settings = read_settings({name: reader.value(ref) for name, ref in node.planner.items()})
-    if isinstance(settings, str):
-        fail(turn, turn.make_task(task), Failure("fatal", settings, code="invalid_plan"))
+    given = {name: reader.found(ref) for name, ref in node.planner.items()}
+    if node.goal:
+        given["goal"] = reader.joined(node.goal)
+    settings = read_settings(given)
+    limits = settings if isinstance(settings, str) else planning_limits(turn, task, node)
+    if isinstance(settings, str) or isinstance(limits, Failure):
+        flaw = limits if isinstance(limits, Failure) else invalid(str(settings))
+        fail(turn, turn.make_task(replace(task, started_at=turn.now)), flaw)
         return
     if task.generation:
         # Visited before and superseded since: nothing of that is wanted any more.
         for key in turn.variables(task.id):
             turn.remove(Variable, (task.id, key))
-    limits = limits_of(turn, task, node) if turn.budget else ""
-    began = replace(task, input=encode(settings), started_at=turn.now, limits=limits)
+    # What it begins with is kept as a patch, and need not be written with every count of its tasks.
+    kept = encode(replace(settings, plan=None))
+    turn.spend(len(kept) >> _CHARS_A_STEP)
+    began = replace(task, input=kept, started_at=turn.now, limits=limits)
     say_goal(turn, task, settings)
-    given = settings.first_plan
-    if given is None:
+    first = settings.first_plan
+    if first is None:
         queue = queue_of(turn, settings.planner)
         turn.make_task(replace(began, state=TaskState.QUEUED, queue=queue, ready_at=turn.now))
         return
     container = turn.make_task(replace(began, state=TaskState.RUNNING))
-    problems = put(turn, container, settings, given, reason="start", author="")
+    problems = put(turn, container, settings, first, reason="start", author="")
     if problems:
         fail(turn, turn.task(container.id), refused(problems))
+
+
+def planning_limits(turn: Turn, task: Task, node: Node) -> Json | Failure:
+    """What planning is under, as doing the plan's tasks is."""
+    if not (turn.budget or node.limits):
+        return ""
+    try:
+        return limits_of(turn, task, node)
+    except NoLimitKey as error:
+        return Failure("fatal", str(error), code="limit_key")
+
+
+def invalid(why: str) -> Failure:
+    return Failure("fatal", why, code="invalid_plan")
 
 
 def claim(turn: Turn, task: Task, by: Claim) -> Assignment:
@@ -167,7 +189,9 @@ def put(
 ) -> list[Problem]:
     """Put a plan into force: the graph grows, tasks that stand are kept. Returns what is wrong with
     it instead, and changes nothing then."""
-    plan = read_plan(given, settings.limits)
+    text = encode(given)
+    turn.spend(len(text) >> _CHARS_A_STEP)
+    plan = read_plan(given, settings.limits, text)
     if not isinstance(plan, Plan):
         return plan
     beyond = too_many(turn, task, settings, plan)
@@ -176,20 +200,18 @@ def put(
         return beyond
     before = tasks_of(turn.graph, task.node)
     rows = turn.rows(Task, [task_id(task.id, node.path, 0) for node in before])
-    undone = {
-        node.key
-        for node, row in zip(before, rows.values(), strict=True)
-        if row is not None and is_undone(row)
-    }
+    stood = [(n, row) for n, row in zip(before, rows.values(), strict=True) if row is not None]
+    undone = {node.key for node, row in stood if is_undone(row)}
     patch = patch_of(
         turn.graph,
         task.node,
         plan,
         settings,
         undone,
+        anew=all(row.state is TaskState.SUPERSEDED for _, row in stood),
         reason=reason,
         author=author,
-        text=msgspec.json.encode(given).decode(),
+        text=text,
     )
     if not (patch.nodes or patch.drop or patch.redo):
         # It says what the graph has already; of that only what counts no longer begins again.
@@ -199,7 +221,15 @@ def put(
         patch_graph(turn, patch, within=task.id)
     except DefinitionError as error:
         return list(error.problems)
+    if reason != "start":
+        count_replan(turn, turn.task(task.id))
     return []
+
+
+def count_replan(turn: Turn, task: Task) -> None:
+    settings = settings_of(task.input)
+    counted = replace(settings, replanned=settings.replanned + 1)
+    turn.move(task, task.state, input=encode(counted))
 
 
 def unknown_envs(turn: Turn, plan: Plan) -> list[Problem]:
@@ -236,7 +266,9 @@ def too_many(turn: Turn, task: Task, settings: PlanSettings, plan: Plan) -> list
     tasks = len(turn.graph.nodes) + len(plan.tasks)
     if tasks > limits.run_tasks:
         found.append(Problem("tasks", f"{tasks:,} in the run, at most {limits.run_tasks:,}"))
-    depth = task.node.count("/") + 1
+    steps = task.node.split("/")
+    above = ("/".join(steps[: at + 1]) for at in range(len(steps)))
+    depth = sum(turn.graph.nodes[path].kind is Kind.PLAN for path in above)
     if depth > limits.depth:
         found.append(Problem("plan", f"{depth} plans within each other, at most {limits.depth}"))
     return found
@@ -267,10 +299,8 @@ def replan(turn: Turn, why: Replan) -> None:
     ):
         return
     settings = settings_of(task.input)
-    if turn.run.graph_rev > settings.limits.replans:
-        most = settings.limits.replans
-        text = f"planned {turn.run.graph_rev} times, and may be planned anew {most} times"
-        give_up(turn, task, Failure("fatal", text, code="replan_limit"))
+    if not settings.may_be_replanned:
+        give_up(turn, task, Failure("fatal", replans_spent(settings), code="replan_limit"))
         return
     if why.plan is not None:
         problems = put(turn, task, settings, why.plan, reason=why.reason, author=why.source)
@@ -288,6 +318,11 @@ def replan(turn: Turn, why: Replan) -> None:
         turn.set_variable(task.id, WANTED, told)
     else:
         ask(turn, task, told)
+
+
+def replans_spent(settings: PlanSettings) -> str:
+    most = settings.limits.replans
+    return f"planned {settings.replanned + 1} times, and may be planned anew {most} times"
 
 
 def overtake(turn: Turn, task: Task, *, answered: bool) -> None:

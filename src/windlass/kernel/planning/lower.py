@@ -33,22 +33,33 @@ def patch_of(
     settings: PlanSettings,
     undone: Collection[str],
     *,
+    anew: bool,
     reason: str,
     author: str,
     text: Json,
 ) -> Patch:
     """What turns the plan that stands under `path` into this one. Tasks whose definition, and that
-    of everything they depend on, is as it was are kept; `undone` ones of them are done again."""
+    of everything they depend on, is as it was are kept; `undone` ones of them are done again. When
+    a visit plans `anew` what stands there is of a visit before: a node is kept only if it is the
+    very same, whoever does its tasks included."""
     digests = plan.digests
+    around = graph.nodes[path]
     before = {node.key: node for node in tasks_of(graph, path)}
     kept = {
         alias
         for alias, node in before.items()
         if node.planned is not None and node.planned.digest == digests.get(alias)
     }
+    if anew and kept:
+        again = [task for task in plan.tasks if task.alias in kept]
+        nodes = [node_of(around, task, settings, digests[task.alias]) for task in again]
+        kept = {node.key for node in nodes if before[node.key] == node}
+        # An edge goes with its source, so what depends on a node that goes is put in again too.
+        while gone := {t.alias for t in again if t.alias in kept and {*t.depends_on} - kept}:
+            kept -= gone
     fresh = [task for task in plan.tasks if task.alias not in kept]
     return Patch(
-        nodes=tuple(node_of(path, task, settings, digests[task.alias]) for task in fresh),
+        nodes=tuple(node_of(around, task, settings, digests[task.alias]) for task in fresh),
         edges=tuple(
             Edge(node_path(path, need), "default", node_path(path, task.alias))
             for task in fresh
@@ -73,13 +84,14 @@ def tasks_of(graph: Graph, path: str) -> list[Node]:
     ]
 
 
-def node_of(path: str, task: PlanTask, settings: PlanSettings, digest: str) -> Node:
+def node_of(around: Node, task: PlanTask, settings: PlanSettings, digest: str) -> Node:
+    """A task of a plan as a node inside the plan's own, which may say something for all of them."""
     profile = task.worker_profile or (JOIN if task.kind == "join" else settings.worker)
     pod = settings.profiles.get(profile)
     on_failure = task.on_failure or settings.on_failure
     env = env_need(task.env)
     return Node(
-        path=node_path(path, task.alias),
+        path=node_path(around.path, task.alias),
         kind=Kind.CALL,
         activation=Activation.ALL,
         fires_all=True,
@@ -93,7 +105,8 @@ def node_of(path: str, task: PlanTask, settings: PlanSettings, digest: str) -> N
             jitter=_JITTER,
         ),
         timeout_ms=task.timeout_ms,
-        verification=task.verification,
+        verification=task.verification or around.verification,
+        limits=around.limits,
         env=env.resource,
         env_kind=env.kind,
         env_keep_ms=env.keep_ms,

@@ -15,7 +15,7 @@ from windlass.model.values import is_object
 from windlass.model.verification import profile_target
 
 _PROFILE_CHARS_MAX = 200
-_OWN = ("hints", "asked")
+_OWN = ("hints", "asked", "replanned")
 """What a run comes to have; nobody gives it."""
 
 
@@ -38,6 +38,12 @@ class PlanSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     """What somebody added to the inputs of tasks meanwhile, by alias."""
     asked: dict[str, list[str]] = {}
     """The newest questions that were asked about tasks from outside, by alias."""
+    replanned: int = 0
+    """How often another plan took the place of its first one."""
+
+    @property
+    def may_be_replanned(self) -> bool:
+        return self.replanned < self.limits.replans
 
     @property
     def planner(self) -> Target:

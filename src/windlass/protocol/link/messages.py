@@ -197,6 +197,9 @@ class Dispatch(Message):
     chain_index: Count | None = None
     env: EnvField | None = None
     """Only for workers that advertise the feature `env`."""
+    token: str | None = None
+    """The attempt's own, for what it tells the server beside its result; only for workers that
+    advertise the feature `desk`."""
 
 
 class Artifact(Message):

@@ -81,7 +81,7 @@ class Hooks(Part, frozen=True, kw_only=True):
     uninstall: tuple[str, ...] = ()
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class HandlerEntry(msgspec.Struct, frozen=True, kw_only=True):
     """What runs one type of node: an object in the package, and how it is called."""
 
     type: str
@@ -128,13 +128,13 @@ class Manifest(Part, frozen=True, kw_only=True):
         both = [a for a in capable if a in by_runtime]
         return next(iter([*both, *capable, *by_runtime]), None)
 
-    def entry(self, node_type: str) -> Entry | None:
+    def entry(self, node_type: str) -> HandlerEntry | None:
         """What runs a type of node: one the package describes, or one an adapter is capable of."""
         node = self.node(node_type) or Node(type=node_type)
         adapter = self.adapter_of(node)
         return None if adapter is None else _entry(node, adapter)
 
-    def handlers(self) -> list[Entry]:
+    def handlers(self) -> list[HandlerEntry]:
         """Everything that can be called: the nodes, and what adapters say they are capable of."""
         described = {node.type for node in self.nodes}
         able = [kind for adapter in self.adapters for kind in adapter.capabilities]
@@ -142,13 +142,13 @@ class Manifest(Part, frozen=True, kw_only=True):
         found = [self.entry(kind) for kind in more]
         return [*self.entries(), *(entry for entry in found if entry is not None)]
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[HandlerEntry]:
         """What runs each node, in the order of the manifest."""
         found = [self.entry(node.type) for node in self.nodes]
         return [entry for entry in found if entry is not None]
 
 
-def _entry(node: Node, adapter: Adapter) -> Entry:
+def _entry(node: Node, adapter: Adapter) -> HandlerEntry:
     runtime = node.runtimes.get(adapter.runtime) or Runtime()
     module, _, attribute = adapter.entrypoint.partition(":")
     path = tuple(attribute.split(".")) if attribute else ()
@@ -161,7 +161,7 @@ def _entry(node: Node, adapter: Adapter) -> Entry:
         maybe = node.type.rpartition(".")[2].replace("-", "_")
     config = {**runtime.config, **node.config}
     mode = config.get("exec_mode") or adapter.metadata.get("exec_mode")
-    return Entry(
+    return HandlerEntry(
         type=node.type,
         adapter=adapter.name,
         module=module,

@@ -83,7 +83,7 @@ def published(request: Request, action: str, kind: str, version: Version) -> Aud
 
 async def push_workflow(
     request: Request, name: str, definition: object, body: VersionBody
-) -> tuple[flows.Target, bool]:
+) -> tuple[flows.Startable, bool]:
     """A workflow brings its id and name along; the path only says the same once more."""
     if is_object(definition) and isinstance(definition.get("id"), str):
         own = (str(definition["id"]).lower(), workflows.name_of(definition))

@@ -5,9 +5,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine import forks
+from windlass.engine.reruns import target_of
 from windlass.protocol.api import StartedView
 from windlass.protocol.forks import ForkBody
-from windlass.server.api.runs import find, started_view, target_of
+from windlass.server.api.runs import find, started_view
 from windlass.server.audit import line
 from windlass.server.caller import engine_of
 from windlass.server.http import read_json

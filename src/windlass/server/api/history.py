@@ -115,6 +115,7 @@ def attempt_view(attempt: Attempt, said: str | None = None) -> AttemptView:
         output=raw(attempt.output),
         external_ref=attempt.external_ref,
         usage=shown_all(notes.usage),
+        manifest=raw(attempt.manifest or None),
     )
 
 

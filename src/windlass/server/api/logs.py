@@ -10,7 +10,8 @@ from windlass.model.errors import BadRequest
 from windlass.model.queues import is_link
 from windlass.model.rows import Attempt, LogChunk
 from windlass.ports.store import Cond
-from windlass.protocol.api import LogView, Page
+from windlass.protocol.api import Page
+from windlass.protocol.logs_api import LogView
 from windlass.server.api.runs import find
 from windlass.server.caller import engine_of
 from windlass.server.http import reply

@@ -101,6 +101,8 @@ class OutlineAttempt(Wire, frozen=True, kw_only=True, array_like=True):
     worker_id: str
     claimed_at: int
     finished_at: int | None
+    role: str = "work"
+    """`work`, `verify` or `plan`."""
 
 
 class OutlinePlace(Wire, frozen=True, kw_only=True):
@@ -222,6 +224,7 @@ async def outline(request: Request) -> Response:
                 worker_id=row.worker_id,
                 claimed_at=row.claimed_at,
                 finished_at=row.finished_at,
+                role=str(row.role),
             )
             for row in attempts[:_TASKS_MAX]
         ],

@@ -13,6 +13,8 @@ from windlass.model.rows import Attempt, read_failure
 from windlass.model.states import AttemptState
 from windlass.protocol.pod_reports import PODS_PATH
 from windlass.protocol.pods_api import PodPage, PodProgressView, PodView
+from windlass.protocol.reason_words import say
+from windlass.protocol.reasons_api import ReasonView
 from windlass.server.api.flows import like
 from windlass.server.caller import engine_of
 from windlass.server.http import page_limit, reply
@@ -57,7 +59,9 @@ def pod_view(engine: Engine, found: FoundPod) -> PodView:
     ref = read_ref(attempt.external_ref)
     namespace, _, name = ref.pod.partition("/")
     failure = read_failure(attempt.error)
-    waits = engine.system.pods_wait.get(attempt.id, "")
+    waits = engine.system.pods_wait.get(attempt.id)
+    if attempt.state is not AttemptState.CLAIMED:
+        waits = None
     return PodView(
         attempt_id=attempt.id,
         run_id=attempt.run_id,
@@ -73,7 +77,8 @@ def pod_view(engine: Engine, found: FoundPod) -> PodView:
         since=attempt.finished_at or attempt.started_at or attempt.claimed_at,
         claimed_at=attempt.claimed_at,
         stopping=attempt.cancel_at is not None and attempt.finished_at is None,
-        waits_for=waits if attempt.state is AttemptState.CLAIMED else "",
+        waits_for="" if waits is None else say(waits, engine.store.now()),
+        waits=None if waits is None else ReasonView(code=waits.code, values=waits.values),
         failure_class="" if failure is None else failure.code or failure.kind,
         reason="" if failure is None else failure.message,
         progress=progress_view(found),

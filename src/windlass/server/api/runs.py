@@ -4,7 +4,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from windlass.engine import flows, plans, runs
+from windlass.engine import flows, plans, reruns, runs
 from windlass.engine.deleting import delete_run
 from windlass.engine.engine import Engine
 from windlass.engine.filters import run_conditions
@@ -12,9 +12,9 @@ from windlass.engine.why import why
 from windlass.engine.workflows import up_to_date
 from windlass.model.access import Audit
 from windlass.model.budgets import load_budget, written
-from windlass.model.errors import BadRequest, NotFound, WindlassError
-from windlass.model.rows import Run, Version
-from windlass.ports.store import Cond
+from windlass.model.errors import BadRequest, WindlassError
+from windlass.model.reasons import Reason
+from windlass.model.rows import Run
 from windlass.protocol.api import (
     BulkBody,
     BulkFailure,
@@ -23,15 +23,14 @@ from windlass.protocol.api import (
     OkView,
     Page,
     PriorityBody,
-    ReasonView,
     RetryBody,
     RetryView,
     RunView,
     SignalBody,
     StartBody,
     StartedView,
-    WhyView,
 )
+from windlass.protocol.reasons_api import ReasonView, TaskReasonView, WhyView
 from windlass.server.audit import line
 from windlass.server.caller import engine_of
 from windlass.server.compat.astraflow import listing
@@ -111,7 +110,7 @@ async def start_plan(request: Request, body: StartBody) -> Response:
     return started_view(started, target)
 
 
-def started_view(started: runs.Started, target: flows.Target) -> Response:
+def started_view(started: runs.Started, target: flows.Startable) -> Response:
     run = started.run
     view = StartedView(
         id=run.id,
@@ -205,8 +204,23 @@ async def find(request: Request) -> Run:
 async def get_why(request: Request) -> Response:
     """Why the run stands where it stands, in one line, and task by task."""
     found = await why(engine_of(request), await find(request))
-    reasons = [ReasonView(task=r.task, state=r.state, text=r.text) for r in found.reasons]
-    return reply(WhyView(line=found.line, reasons=reasons))
+    tasks = [
+        TaskReasonView(task=r.task, state=r.state, text=r.text, reason=reason_view(r.reason))
+        for r in found.tasks
+    ]
+    view = WhyView(
+        line=found.line,
+        reason=reason_view(found.reason),
+        at=found.at,
+        more=found.more,
+        cancelling=found.cancelling,
+        reasons=tasks,
+    )
+    return reply(view)
+
+
+def reason_view(reason: Reason) -> ReasonView:
+    return ReasonView(code=reason.code, values=reason.values)
 
 
 async def cancel(request: Request) -> Response:
@@ -263,28 +277,11 @@ async def rerun(request: Request) -> Response:
     """Start a new run of the same version with the same parameters."""
     engine = engine_of(request)
     run = await find(request)
-    target = await target_of(engine, run)
     key = request.headers.get("idempotency-key", "")
-    started = await runs.start_run(
-        engine,
-        target,
-        run.params,
-        key=key,
-        tags=run.tags,
-        priority=run.priority,
-        noted=lambda new: line(request, "run.rerun", "run", new.id, of=run.id),
-        budget=written(load_budget(run.budget)) or None,
-        project=run.project,
+    started, target = await reruns.rerun(
+        engine, run, key, lambda new: line(request, "run.rerun", "run", new.id, of=run.id)
     )
     return started_view(started, target)
-
-
-async def target_of(engine: Engine, run: Run) -> flows.Target:
-    """What a run is a run of."""
-    version = await engine.store.page(Version, [Cond("id", "=", run.version_id)], limit=1)
-    if not version:
-        raise NotFound(f"run {run.id} is of a version that is gone")
-    return flows.Target(run.flow_id, run.flow_name, run.version_id, version[0].number, run.dialect)
 
 
 async def bulk(request: Request) -> Response:

@@ -8,13 +8,13 @@ from windlass.model.assignment import Assignment
 from windlass.ports.work import Waiting
 
 if TYPE_CHECKING:
-    from windlass.server.link.session import Session
+    from windlass.server.link.session import LinkSession
 
 
 class Asking:
     """The demand of one session; what it is given goes to `begin`."""
 
-    def __init__(self, session: "Session", begin: Callable[[Assignment], None]) -> None:
+    def __init__(self, session: "LinkSession", begin: Callable[[Assignment], None]) -> None:
         self._session = session
         self._begin = begin
         self.waiting: Waiting | None = None

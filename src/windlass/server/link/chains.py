@@ -18,7 +18,7 @@ from windlass.server.link.held import Held, attempt_of
 
 if TYPE_CHECKING:
     from windlass.server.link.plane import LinkPlane
-    from windlass.server.link.session import Session
+    from windlass.server.link.session import LinkSession
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class Chains:
     def __init__(self, plane: "LinkPlane") -> None:
         self._plane = plane
 
-    def asked(self, session: "Session", arrived: Arrived, request: m.NextRequest) -> None:
+    def asked(self, session: "LinkSession", arrived: Arrived, request: m.NextRequest) -> None:
         held = self._asking(session, arrived, request)
         if held is None:
             session.settle(arrived)
@@ -38,14 +38,16 @@ class Chains:
             return
         session.spawn(self._call(session, held, arrived, request))
 
-    def _asking(self, session: "Session", arrived: Arrived, request: m.NextRequest) -> Held | None:
+    def _asking(
+        self, session: "LinkSession", arrived: Arrived, request: m.NextRequest
+    ) -> Held | None:
         held = session.held.get(attempt_of(arrived.heard.envelope.corr or ""))
         if held is not None and held.run_id == request.run_id:
             return held
         return None
 
     async def _call(
-        self, session: "Session", held: Held, arrived: Arrived, request: m.NextRequest
+        self, session: "LinkSession", held: Held, arrived: Arrived, request: m.NextRequest
     ) -> None:
         held.parked += 1
         session.ask()
@@ -102,7 +104,7 @@ class Chains:
             finally:
                 end.cancel()
 
-    def _answer_ended(self, session: "Session", request: m.NextRequest, ended: Called) -> None:
+    def _answer_ended(self, session: "LinkSession", request: m.NextRequest, ended: Called) -> None:
         if ended.state in (TaskState.SUCCEEDED, TaskState.SKIPPED):
             self._answer(session, request, result=ended.output or "{}")
             return
@@ -113,7 +115,7 @@ class Chains:
 
     def _answer(
         self,
-        session: "Session",
+        session: "LinkSession",
         request: m.NextRequest,
         *,
         result: str | None = None,

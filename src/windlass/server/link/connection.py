@@ -26,7 +26,7 @@ from windlass.protocol.link.server import (
 )
 from windlass.server.auth import STALE_MS, Auth, Who, check_local
 from windlass.server.link.plane import LinkPlane
-from windlass.server.link.session import Session
+from windlass.server.link.session import LinkSession
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Connection:
         self._auth = auth
         self._websocket = websocket
         self._link = ServerLink(plane.settings.tenant)
-        self._session: Session | None = None
+        self._session: LinkSession | None = None
         self._write = asyncio.Event()
         self._reason = ""
         self._proof: Callable[[], Awaitable[Who]] | None = None
@@ -232,7 +232,7 @@ class Connection:
         self._attach(session)
         session.resumed()
 
-    def _attach(self, session: Session) -> None:
+    def _attach(self, session: LinkSession) -> None:
         self._session = session
         host = self._websocket.headers.get("host", "")
         secure = self._websocket.url.scheme == "wss"

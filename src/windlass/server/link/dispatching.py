@@ -15,7 +15,7 @@ from windlass.server.link.held import Held, dispatch_id
 from windlass.server.link.outcomes import dispatch_of
 
 if TYPE_CHECKING:
-    from windlass.server.link.session import Session
+    from windlass.server.link.session import LinkSession
 
 log = logging.getLogger(__name__)
 
@@ -25,11 +25,14 @@ BY_REFERENCE = "parameters.ref"
 IN_PLACES = "env"
 """The feature of a worker whose handlers use environments."""
 
+WITH_DESK = "desk"
+"""The feature of a worker whose handlers write to the ledger and the blackboard."""
+
 
 class Dispatching:
     """The way out of one session."""
 
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: "LinkSession") -> None:
         self._session = session
         self._plane = session.plane
 
@@ -49,6 +52,8 @@ class Dispatching:
             return
         if assignment.env and IN_PLACES in session.link.features:
             dispatch.env = env_field(assignment, self._plane.token(assignment.attempt_id))
+        if WITH_DESK in session.link.features:
+            dispatch.token = self._plane.token(assignment.attempt_id)
         payload = encode(dispatch)
         if depth_of(payload) >= DEPTH_MAX:
             text = f"its parameters are nested too deep for a frame ({DEPTH_MAX} levels in all)"

@@ -14,7 +14,7 @@ from windlass.model.values import is_object, storable
 from windlass.protocol.link import messages as m
 
 if TYPE_CHECKING:
-    from windlass.server.link.session import Session
+    from windlass.server.link.session import LinkSession
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class FeedbackSink:
         self._chars: defaultdict[str, int] = defaultdict(int)
         self._number = 0
 
-    def take(self, session: "Session", attempt_id: str, feedback: m.Feedback) -> None:
+    def take(self, session: "LinkSession", attempt_id: str, feedback: m.Feedback) -> None:
         now = self._engine.store.now()
         known = self.progress.setdefault(attempt_id, Progress())
         known.stage = feedback.stage or known.stage

@@ -18,7 +18,7 @@ from windlass.protocol.link.envelope import NAMES, Generation
 
 if TYPE_CHECKING:
     from windlass.server.link.plane import LinkPlane
-    from windlass.server.link.session import Session
+    from windlass.server.link.session import LinkSession
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ class Installs:
         if session is not None:
             self.send(session, name, version, found.sha256)
 
-    def _choose(self, wanted: Wanted) -> "Session | None":
+    def _choose(self, wanted: Wanted) -> "LinkSession | None":
         """The least busy worker (or the owner) that installs packages and was not asked lately."""
         now = self._plane.clock()
         able = [
@@ -128,7 +128,9 @@ class Installs:
         ]
         return min(able, key=lambda session: session.busy, default=None)
 
-    def send(self, session: "Session", name: str, version: str, sha256: str, url: str = "") -> None:
+    def send(
+        self, session: "LinkSession", name: str, version: str, sha256: str, url: str = ""
+    ) -> None:
         """Tell a worker to install a version, from our repository unless a URL says otherwise."""
         package, engine = f"{name}@{version}", self._plane.engine
         self._asked[package, session.worker_id] = self._plane.clock()
@@ -146,13 +148,13 @@ class Installs:
             )
         )
 
-    def _note_failure(self, session: "Session", package: str, event: m.PkgEvent) -> None:
+    def _note_failure(self, session: "LinkSession", package: str, event: m.PkgEvent) -> None:
         known = self._plane.engine.installing.get(package)
         if known is not None and known.worker_id == session.worker_id:
             failed = replace(known, error=answer_of(event))
             self._plane.engine.installing[package] = failed
 
-    def reported(self, session: "Session", event: m.PkgEvent) -> None:
+    def reported(self, session: "LinkSession", event: m.PkgEvent) -> None:
         """A worker says how an installation or removal went."""
         removed = (event.details or {}).get("operation") == "uninstall"
         op = "uninstall" if removed else "install"
@@ -180,7 +182,7 @@ class Installs:
             tell(session, event)
 
 
-def installs_packages(session: "Session") -> bool:
+def installs_packages(session: "LinkSession") -> bool:
     """Whether a worker takes packages: it says so as a feature or among the frames it knows. The
     first generation's wire has the frame and no way to say so."""
     if session.link.generation is Generation.FIRST or "pkg.install" in session.link.features:

@@ -36,7 +36,7 @@ from windlass.server.link.counts import Counts
 from windlass.server.link.feedback import FeedbackSink
 from windlass.server.link.held import Held
 from windlass.server.link.installs import Installs
-from windlass.server.link.session import Session
+from windlass.server.link.session import LinkSession
 from windlass.server.signed import sign
 
 log = logging.getLogger(__name__)
@@ -74,10 +74,10 @@ class LinkPlane:
         self.installs = Installs(self)
         self.chains = Chains(self)
         self.keep_parameters: Callable[[str, bytes], Awaitable[dict[str, Any]]] | None = None
-        self.sessions: dict[str, Session] = {}
+        self.sessions: dict[str, LinkSession] = {}
         """By worker."""
-        self.on_package: list[Callable[[Session, m.PkgEvent], None]] = []
-        self._by_id: dict[str, Session] = {}
+        self.on_package: list[Callable[[LinkSession, m.PkgEvent], None]] = []
+        self._by_id: dict[str, LinkSession] = {}
         self._secret = b""
         engine.feed.on_stop.append(self.stop_attempt)
         engine.handlers.on_new.append(self._new_handler)
@@ -85,9 +85,9 @@ class LinkPlane:
 
     # Sessions
 
-    async def begin(self, link: ServerLink, register: m.Register, tenant: str = ALL) -> Session:
+    async def begin(self, link: ServerLink, register: m.Register, tenant: str = ALL) -> LinkSession:
         """A worker registered: make its session, with what it may still hold from before."""
-        session = Session(self, link, self.new_id(), register, tenant)
+        session = LinkSession(self, link, self.new_id(), register, tenant)
         await workers.check_free(self.engine, session.worker_id, tenant)
         known = await workers.get_worker(self.engine, session.worker_id)
         session.draining = known is not None and known.state == "draining"
@@ -109,8 +109,8 @@ class LinkPlane:
 
     def _inheritance(
         self,
-        session: Session,
-        old: Session | None,
+        session: LinkSession,
+        old: LinkSession | None,
         known: Worker | None,
         rows: Sequence[dict[str, Any]],
     ) -> list[Held]:
@@ -138,7 +138,7 @@ class LinkPlane:
         session.lose_all()
         return []
 
-    def _retire(self, old: Session) -> None:
+    def _retire(self, old: LinkSession) -> None:
         """Another connection took over: close the old one without touching what is shared."""
         self._by_id.pop(old.id, None)
         wake = old.wake
@@ -148,7 +148,7 @@ class LinkPlane:
         if wake is not None:
             wake()
 
-    async def accept(self, session: Session, *, resumed: bool) -> m.Accept:
+    async def accept(self, session: LinkSession, *, resumed: bool) -> m.Accept:
         secret = await self.secret()
         now = self.clock()
         return m.Accept(
@@ -161,7 +161,7 @@ class LinkPlane:
             resumed=resumed,
         )
 
-    async def find(self, resume: m.Resume) -> Session:
+    async def find(self, resume: m.Resume) -> LinkSession:
         """The session a worker wants back, or `Refused`."""
         claims = read_token(await self.secret(), resume.session_token, self.clock())
         if claims.sid != resume.session_id:
@@ -225,7 +225,7 @@ class LinkPlane:
 
     # The duties of a loop
 
-    async def renew(self, sessions: Sequence[Session] | None = None) -> None:
+    async def renew(self, sessions: Sequence[LinkSession] | None = None) -> None:
         """Keep the leases of everything connected workers hold."""
         holders = [s for s in sessions or self.sessions.values() if s.connected]
         ids = {
@@ -259,7 +259,7 @@ class LinkPlane:
         """Note who is there, and end connections that have been silent for too long."""
         now = self.clock()
         limit = self.settings.heartbeat_s
-        present: list[Session] = []
+        present: list[LinkSession] = []
         for session in list(self.sessions.values()):
             silent = now - session.heard_at
             missed = int(silent // limit)
@@ -287,13 +287,13 @@ class LinkPlane:
             return False
         return workers.meta_of(worker).get("sessionId") in (None, session.id)
 
-    def _forget(self, session: Session) -> None:
+    def _forget(self, session: LinkSession) -> None:
         if self.sessions.get(session.worker_id) is session:
             del self.sessions[session.worker_id]
             self.counts.heartbeats_missed.pop(session.worker_id, None)
         self._by_id.pop(session.id, None)
 
-    async def _say_gone(self, session: Session) -> None:
+    async def _say_gone(self, session: LinkSession) -> None:
         """Tell others that a worker is away, unless it is back, or on another server by now."""
         known = await workers.get_worker(self.engine, session.worker_id)
         if session.connected:
@@ -305,10 +305,10 @@ class LinkPlane:
             # It came back while that was written.
             await self.note(session)
 
-    def line_cut(self, session: Session) -> None:
+    def line_cut(self, session: LinkSession) -> None:
         session.spawn(session.reports.quietly(self.note_cut(session)))
 
-    async def note_cut(self, session: Session) -> None:
+    async def note_cut(self, session: LinkSession) -> None:
         """Show at once that a worker's line is cut. What it holds is its own for a while."""
 
         def cut(worker: Worker) -> Worker | None:
@@ -324,7 +324,7 @@ class LinkPlane:
             # It came back while that was written.
             await self.note(session)
 
-    async def introduce(self, session: Session) -> None:
+    async def introduce(self, session: LinkSession) -> None:
         """Write down a worker that has registered, with what is in its packages."""
         plain = f"{m.SERVICES_PACKAGE}@"  # differs from worker to worker, and no workflow names it
         told = session.profile.manifests.items()
@@ -333,7 +333,7 @@ class LinkPlane:
         await self.note(session)
         self.engine.recent.clear()
 
-    async def note(self, session: Session) -> None:
+    async def note(self, session: LinkSession) -> None:
         """Write down what is known of a worker, and that it is there."""
         await workers.note_link(
             self.engine,
@@ -351,7 +351,7 @@ class LinkPlane:
         return [worker_address(session.worker_id) for session in self.live]
 
     @property
-    def live(self) -> Sequence[Session]:
+    def live(self) -> Sequence[LinkSession]:
         return [session for session in self.sessions.values() if session.connected]
 
     def metric_lines(self) -> list[str]:
@@ -359,7 +359,7 @@ class LinkPlane:
         return self.counts.lines(len(live), sum(len(session.held) for session in live))
 
 
-def worker_meta(session: Session) -> dict[str, Any]:
+def worker_meta(session: LinkSession) -> dict[str, Any]:
     """What is shown of a worker, as its frames said it."""
     register = session.profile.register
     beat = session.profile.heartbeat

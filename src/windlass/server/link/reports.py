@@ -16,7 +16,7 @@ from windlass.protocol.link.server import Arrived, Garbled
 from windlass.server.link.outcomes import artifacts_of, failure_of, metadata_of, usage_of
 
 if TYPE_CHECKING:
-    from windlass.server.link.session import Session
+    from windlass.server.link.session import LinkSession
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ _DUPLICATE = Answer(codes.RESULT_DUPLICATE, "the result is there already")
 class Reports:
     """The reports of one session. A database that is away is waited for."""
 
-    def __init__(self, session: "Session") -> None:
+    def __init__(self, session: "LinkSession") -> None:
         self._session = session
         self._plane = session.plane
         self.pending: dict[str, list[Arrived | Garbled]] = {}

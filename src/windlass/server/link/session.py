@@ -24,6 +24,7 @@ from windlass.server.link.asking import Asking
 from windlass.server.link.dispatching import Dispatching
 from windlass.server.link.held import Held, attempt_of, dispatch_id
 from windlass.server.link.outcomes import failure_of_code
+from windlass.server.link.outlived import Outlived
 from windlass.server.link.profile import Profile
 from windlass.server.link.reports import Reports
 
@@ -41,7 +42,7 @@ NOTE_AFTER_S = 0.1
 nothing depends on it."""
 
 
-class Session:
+class LinkSession:
     """One worker, as long as it is the same process on the other side."""
 
     def __init__(
@@ -62,6 +63,7 @@ class Session:
         self.held: dict[str, Held] = {}
         self.profile = Profile(self.worker_id, register)
         self.reports = Reports(self)
+        self.outlived = Outlived(self)
         self.heard_at = plane.clock()
         self.missed = 0
         """Heartbeats that should have come since the last one."""
@@ -301,6 +303,7 @@ class Session:
         in_hand = heartbeat.metrics.get("held")
         if is_list(in_hand):
             known = set(map(str, in_hand))
+            self.outlived.look(known)
             self._lose(h for h in self.held.values() if h.inherited and h.attempt_id not in known)
             for held in self.held.values():
                 held.inherited = False

@@ -15,7 +15,8 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from windlass.testing.servers import Server, ServerError, free_port
+from windlass.testing.loopback import free_port
+from windlass.testing.servers import Server, ServerError
 
 PROGRAM = "KUBE_APISERVER"
 TOKEN = "contract"  # noqa: S105  known to nobody but this server on loopback

@@ -21,7 +21,7 @@ from windlass.testing.kube.pods import PODS, Pods, stamp
 from windlass.testing.kube.problems import ApiError
 from windlass.testing.kube.secrets import Secrets
 from windlass.testing.kube.selectors import Matches, selector
-from windlass.testing.servers import free_port
+from windlass.testing.loopback import free_port
 from windlass.testing.threaded import ThreadedServer
 
 _WATCH_S = 1800.0

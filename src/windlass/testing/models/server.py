@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from windlass.testing.loopback import free_port
 from windlass.testing.models.answers import chunks, whole
 from windlass.testing.models.script import Asked, Line, Script, read_request
-from windlass.testing.servers import free_port
 from windlass.testing.threaded import ThreadedServer
 
 

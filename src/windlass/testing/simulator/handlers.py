@@ -27,6 +27,10 @@ class Handlers:
         self.reported: dict[str, Json] = {}
         """The result each attempt ended with, for comparison with what was accepted."""
 
+    @property
+    def _is_planned(self) -> bool:
+        return self._plan.has("planned") or self._plan.has("grown")
+
     async def perform(self, attempt_id: str, role: str = Role.WORK) -> Result:
         """Do one attempt, for as long as it takes."""
         rng = self._rng
@@ -45,11 +49,11 @@ class Handlers:
 
     def _result(self, attempt_id: str, action: str, role: str) -> Json:
         value: Any = {"v": attempt_id, "action": action, "act": action}
-        if self._plan.has("verified") or self._plan.has("planned"):
+        if self._plan.has("verified") or self._is_planned:
             value["verdict"] = "accepted" if self.calm else judgement(self._verdicts)
         if role == Role.PLAN:
             value = planned(self._plans, calm=self.calm)
-        elif self._plan.has("planned") and role == Role.WORK:
+        elif self._is_planned and role == Role.WORK:
             first = attempt_id.endswith("@1")
             if not self.calm:
                 value = answer(value, self._plans, asks=self._plan.has("placed"))

@@ -42,7 +42,7 @@ class Patching:
         growing = [
             row
             for row in known
-            if row.id in graphs and graphs[row.id].joins and row.dialect != "plan"
+            if row.id in graphs and graphs[row.id].joins and row.dialect == "workflow"
         ]
         if not growing:
             return

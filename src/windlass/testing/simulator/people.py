@@ -43,7 +43,7 @@ from windlass.testing.simulator.limits import (
 from windlass.testing.simulator.network import Network
 from windlass.testing.simulator.patching import Patching
 from windlass.testing.simulator.plan import Plan
-from windlass.testing.simulator.planning import make_plan_definition
+from windlass.testing.simulator.planning import add_plans, make_plan_definition
 from windlass.testing.simulator.pods import make_pod_flow
 from windlass.testing.simulator.server import Server
 from windlass.testing.simulator.steering import Steering
@@ -88,7 +88,7 @@ class People:
         rng = self._plan.rng("flows")
         verified, planned = self._plan.rng("verified"), self._plan.rng("planned")
         limited, budgeted = self._plan.rng("limits"), self._plan.rng("budgets")
-        placed = self._plan.rng("placed")
+        placed, grown = self._plan.rng("placed"), self._plan.rng("grown")
         linked = "link" in self._plan.workers
         for number in range(1, self._plan.runs + 1):
             # Only workers on the link have packages.
@@ -99,6 +99,8 @@ class People:
                 source = make_plan_definition(planned)
             elif self._plan.has("verified") and not is_workflow:
                 add_verification(source, verified)
+            if self._plan.has("grown") and not is_workflow and not is_plan:
+                add_plans(source, grown)
             if self._plan.has("limited") and not is_workflow and not is_plan:
                 add_limits(source, limited)
             if self._plan.has("placed") and not is_workflow:

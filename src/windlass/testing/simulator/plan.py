@@ -48,6 +48,8 @@ QUOTA_FAULTS = {"quotas": 0.3}
 """And once more: only so many runs of a tenant, and of its projects, may go on at once."""
 POD_FAULTS = {"pods": 0.2}
 """And once more: beside all else there are runs whose tasks are pods, which come to every end."""
+GROWN_FAULTS = {"grown": 0.3}
+"""And once more: some nodes of flows are plans."""
 
 
 WORKERS = ("stubborn", "pull", "link")
@@ -95,7 +97,7 @@ def plan_for(seed: int) -> Plan:
     limited, steered = random.Random(f"{seed}:limited"), random.Random(f"{seed}:steered")
     acting, placed = random.Random(f"{seed}:acting"), random.Random(f"{seed}:placed")
     bounded = random.Random(f"{seed}:bounded")
-    podded = random.Random(f"{seed}:podded")
+    podded, grown = random.Random(f"{seed}:podded"), random.Random(f"{seed}:grown")
     return Plan(
         seed=seed,
         servers=rng.choice((1, 1, 2, 2, 3)),
@@ -110,7 +112,8 @@ def plan_for(seed: int) -> Plan:
         | frozenset(f for f in LEDGER_FAULTS if acting.random() < LEDGER_FAULTS[f])
         | frozenset(f for f in ENV_FAULTS if placed.random() < ENV_FAULTS[f])
         | frozenset(f for f in QUOTA_FAULTS if bounded.random() < QUOTA_FAULTS[f])
-        | frozenset(f for f in POD_FAULTS if podded.random() < POD_FAULTS[f]),
+        | frozenset(f for f in POD_FAULTS if podded.random() < POD_FAULTS[f])
+        | frozenset(f for f in GROWN_FAULTS if grown.random() < GROWN_FAULTS[f]),
         row_locks=rng.random() < 0.6,
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),

@@ -27,6 +27,39 @@ def make_plan(rng: random.Random) -> Body:
     return {"tasks": [_task(number, rng) for number in range(rng.randint(1, 5))]}
 
 
+def add_plans(source: Body, rng: random.Random) -> None:
+    """Let plans stand in a flow where calls did, with what these were given and gave."""
+    for name, node in source["nodes"].items():
+        if node["kind"] == "subflow":
+            add_plans(node["subflow"], rng)
+        elif node["kind"] == "executor" and rng.random() < 0.4:
+            kept = {key: node[key] for key in ("prep", "post") if key in node}
+            source["nodes"][name] = {**_plan_node(rng), **kept}
+
+
+def _plan_node(rng: random.Random) -> Body:
+    node: Body = {
+        "kind": "plan",
+        "goal": "come to $params.p by ${shared.out0}",
+        "planner_profile": rng.choice(PULL),
+        "worker_profile": rng.choice(PULL),
+        "plan_limits": {"replans": rng.choice((1, 4, 8))},
+        "on_failure": rng.choice(_POLICIES),
+    }
+    if rng.random() < 0.6:
+        node["plan"] = make_plan(rng)
+        node["plan"]["tasks"][-1]["role"] = rng.choice(("", "final"))
+    judged = rng.random()
+    if judged < 0.2:
+        node["verification"] = {**policy_of(rng), "on_reject": rng.choice(("retry", "replan"))}
+    elif judged < 0.5:
+        # What rules ask for here is there: people would have anything else done again for ever.
+        rejected = rng.choice(("fail", "retry", "replan", "ask"))
+        rules: Body = {"require_structured_output": True, "on_reject": rejected}
+        node["verification"] = {"mode": "builtin_basic", **rules}
+    return node
+
+
 def _task(number: int, rng: random.Random) -> Body:
     task: Body = {
         "alias": f"t{number}",
@@ -49,8 +82,14 @@ def _task(number: int, rng: random.Random) -> Body:
 def planned(rng: random.Random, *, calm: bool) -> Any:
     """What a planner answers."""
     if calm:
-        return {"tasks": [{"alias": "t0", "goal": "goal 0"}]}
-    return rng.choice(_NO_PLANS) if rng.random() < 0.1 else make_plan(rng)
+        return {"tasks": [{"alias": "t0", "goal": "goal 0", "worker_profile": PULL[0]}]}
+    if rng.random() < 0.1:
+        return rng.choice(_NO_PLANS)
+    plan = make_plan(rng)
+    for task in plan["tasks"]:
+        # Who does a plan's tasks need not be said where it is asked for.
+        task.setdefault("worker_profile", PULL[0])
+    return plan
 
 
 def resumed(value: dict[str, Any], rng: random.Random) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from windlass.kernel.bounds import Limits
 from windlass.model.assignment import Assignment
 from windlass.model.effects import RELEASE
 from windlass.model.rows import Failure
+from windlass.model.verification import BASIC
 from windlass.server.app import AppOptions, create_app
 from windlass.server.commands import COMMAND, Commands
 from windlass.server.link.duties import LinkChecks, LinkLeases, LinkTokens
@@ -120,7 +121,7 @@ class Server:
         engine = Engine(self._store, settings, name=name, random_bits=self._rng.getrandbits)
         self._engine = engine
         self._attempts = Attempts(engine)
-        execute = {f"local:{name}": self._execute for name in LOCAL}
+        execute = {f"local:{name}": self._execute for name in (*LOCAL, BASIC)}
         runner = Runner(self._attempts, name, execute, self._rng.randint(1, 4))
         link = LinkPlane(
             engine,

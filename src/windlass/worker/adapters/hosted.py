@@ -19,10 +19,12 @@ import msgspec
 
 from windlass.protocol.link import codes
 from windlass.protocol.packages.errors import PackageError
+from windlass.worker.adapters.desk import HostedDesk
 from windlass.worker.adapters.environments import HostedEnv
 from windlass.worker.adapters.host.frames import TooLarge
 from windlass.worker.adapters.messages import (
     Answer,
+    AtDesk,
     Call,
     Cancel,
     Done,
@@ -45,6 +47,7 @@ log = logging.getLogger(__name__)
 _EMPTY = msgspec.Raw(b"{}")
 
 Tell = Callable[[dict[str, Any]], None]
+Question = Next | InEnv | AtDesk
 GoOn = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
@@ -65,6 +68,7 @@ class Pending:
         tell: Tell,
         go_on: GoOn | None,
         env: HostedEnv | None = None,
+        desk: HostedDesk | None = None,
     ) -> None:
         self.id = 0
         self.run_id = run_id
@@ -72,6 +76,7 @@ class Pending:
         self.tell = tell
         self.go_on = go_on
         self.env = env
+        self.desk = desk
         self.stop: Stop | None = None
         self.done: asyncio.Future[Done] = asyncio.get_running_loop().create_future()
         self.asked: set[asyncio.Task[None]] = set()
@@ -233,7 +238,7 @@ class Hosted:
                 pending = self._pending.get(message.id)
                 if pending is not None:
                     self._tell(pending, message.body)
-            case Next() | InEnv():
+            case Next() | InEnv() | AtDesk():
                 self._asked(message)
             case _:
                 pass
@@ -252,7 +257,7 @@ class Hosted:
         except Exception:
             log.exception("feedback of task %s was not taken", pending.task_id)
 
-    def _asked(self, message: Next | InEnv) -> None:
+    def _asked(self, message: Question) -> None:
         pending = self._pending.get(message.id)
         if pending is None:
             return
@@ -260,7 +265,7 @@ class Hosted:
         pending.asked.add(task)
         task.add_done_callback(pending.asked.discard)
 
-    async def _answer(self, pending: Pending, message: Next | InEnv) -> None:
+    async def _answer(self, pending: Pending, message: Question) -> None:
         try:
             found = Answer(n=message.n, value=await _answered(pending, message))
         except Exception as error:  # noqa: BLE001  told to the handler that asked
@@ -324,7 +329,11 @@ class Hosted:
         self._start_at = self._loop.time() + wait_s
 
 
-async def _answered(pending: Pending, message: Next | InEnv) -> Any:
+async def _answered(pending: Pending, message: Question) -> Any:
+    if isinstance(message, AtDesk):
+        if pending.desk is None:
+            raise LookupError("this call has no desk: its server or its worker is too old for one")
+        return await pending.desk.answer(message.op, message.fields)
     if isinstance(message, InEnv):
         if pending.env is None:
             raise LookupError("this call has no environment")

@@ -11,6 +11,7 @@ import msgspec
 from windlass.model.values import DEPTH_MAX, depth_of
 from windlass.protocol.link import codes
 from windlass.protocol.packages.errors import PackageError
+from windlass.worker.adapters.desk import HostedDesk
 from windlass.worker.adapters.environments import HostedEnv
 from windlass.worker.adapters.hosted import (
     Hosted,
@@ -94,10 +95,11 @@ class Hosts:
         feedback: Callable[[dict[str, Any]], None],
         next_: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] | None = None,
         env: HostedEnv | None = None,
+        desk: HostedDesk | None = None,
     ) -> Outcome:
         """Run a handler to its end; cancelling this cancels the handler."""
         started = time.perf_counter()
-        done = await self._ended(invocation, feedback, next_, env)
+        done = await self._ended(invocation, feedback, next_, env, desk)
         outcome = await self._outcome(invocation, done)
         duration_ms = round((time.perf_counter() - started) * 1000)
         return msgspec.structs.replace(outcome, duration_ms=duration_ms)
@@ -131,6 +133,7 @@ class Hosts:
         feedback: Callable[[dict[str, Any]], None],
         next_: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] | None,
         env: HostedEnv | None,
+        desk: HostedDesk | None,
     ) -> Done:
         if self._closed:
             return lost("the worker is stopping")
@@ -146,8 +149,8 @@ class Hosts:
         try:
             wanted = [*invocation.resource_refs, *refs_in(invocation.parameters)]
             with leased(self.resources, wanted) as handles:
-                call = _call(invocation, handles, env, chained=next_ is not None)
-                pending = Pending(invocation.run_id, invocation.task_id, feedback, next_, env)
+                call = _call(invocation, handles, env, desk, chained=next_ is not None)
+                pending = Pending(invocation.run_id, invocation.task_id, feedback, next_, env, desk)
                 return await self._run(place, pending, call, invocation.timeout_ms)
         except ResourceMissing as error:
             return ended("FAILED", error.code, str(error))
@@ -206,7 +209,12 @@ class Hosts:
 
 
 def _call(
-    invocation: Invocation, handles: list[Handle], env: HostedEnv | None, *, chained: bool
+    invocation: Invocation,
+    handles: list[Handle],
+    env: HostedEnv | None,
+    desk: HostedDesk | None,
+    *,
+    chained: bool,
 ) -> Call:
     metadata = invocation.metadata
     if invocation.affinity is not None:
@@ -226,6 +234,7 @@ def _call(
         middleware_chain=invocation.middleware_chain,
         chain_index=invocation.chain_index,
         next=chained,
+        desk=desk is not None,
         env=env.told if env is not None else None,
     )
 

@@ -34,6 +34,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="call")
     chain_index: int | None
     next: bool
     env: dict[str, Any] | None = None
+    desk: bool = False
 
 
 class Cancel(msgspec.Struct, frozen=True, tag_field="t", tag="cancel"):
@@ -102,5 +103,14 @@ class InEnv(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="env")
     fields: dict[str, Any]
 
 
+class AtDesk(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="desk"):
+    """A handler tells the server something beside its result, or reads what others did."""
+
+    id: int
+    n: int
+    op: str
+    fields: dict[str, Any]
+
+
 ToHost = Open | Call | Cancel | Evict | Answer
-FromHost = Ready | Done | Feedback | Next | InEnv
+FromHost = Ready | Done | Feedback | Next | InEnv | AtDesk

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from windlass.protocol.packages import versions
-from windlass.protocol.packages.manifest import Entry, Manifest
+from windlass.protocol.packages.manifest import HandlerEntry, Manifest
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class AdapterRegistry:
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, str], Place] = {}
-        self._entries: dict[tuple[str, str, str], Entry] = {}
+        self._entries: dict[tuple[str, str, str], HandlerEntry] = {}
 
     def add(self, place: Place) -> None:
         self.remove(*place.key)
@@ -43,7 +43,7 @@ class AdapterRegistry:
     def place(self, package: str, version: str) -> Place | None:
         return self._places.get((package, version))
 
-    def entry(self, package: str, version: str, node_type: str) -> Entry | None:
+    def entry(self, package: str, version: str, node_type: str) -> HandlerEntry | None:
         return self._entries.get((package, version, node_type))
 
     def version_of(self, package: str, version: str = "", minimum: str = "") -> str | None:

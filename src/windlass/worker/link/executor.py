@@ -79,8 +79,8 @@ class ServiceExecutor:
             task_id=dispatch.task_id.rpartition("@")[0],
             node=dispatch.node_id,
             params=params if is_object(params) else {},
-            desk=self._desk if dispatch.env is not None else None,
-            token=dispatch.env.token if dispatch.env is not None else "",
+            desk=self._desk if token_of(dispatch) else None,
+            token=token_of(dispatch),
             env=told_env(dispatch),
         )
         call = Call(
@@ -110,6 +110,12 @@ class ServiceExecutor:
 
     async def close(self) -> None:
         self._runtime.close()
+
+
+def token_of(dispatch: m.Dispatch) -> str:
+    """What lets an attempt tell the server more than its result; "" from a server that knows
+    nothing of that."""
+    return dispatch.token or (dispatch.env.token if dispatch.env is not None else "")
 
 
 def told_env(dispatch: m.Dispatch) -> dict[str, Any] | None:

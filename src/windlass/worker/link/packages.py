@@ -14,13 +14,15 @@ from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import PAYLOAD_BYTES_MAX, Generation
 from windlass.protocol.packages.errors import PackageError
 from windlass.protocol.packages.signature import Trust
+from windlass.worker.adapters.desk import HostedDesk
 from windlass.worker.adapters.environments import HostedEnv
 from windlass.worker.adapters.hosts import Hosts, Invocation
 from windlass.worker.adapters.registry import AdapterRegistry
 from windlass.worker.adapters.settings import HostSettings
-from windlass.worker.envs import Env, EnvDesk
+from windlass.worker.desk import Desk
+from windlass.worker.envs import Env
 from windlass.worker.link.errors import NotHere
-from windlass.worker.link.executor import Feedback, Next, told_env
+from windlass.worker.link.executor import Feedback, Next, token_of, told_env
 from windlass.worker.link.fit import said
 from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.results import result_of, trace_of
@@ -39,7 +41,7 @@ _AROUND_RESULT = 64 * 1024
 class Packages:
     """The installed packages of one worker, as commands and as an executor. Belongs to one loop."""
 
-    def __init__(self, settings: LinkSettings, desk: EnvDesk | None = None) -> None:
+    def __init__(self, settings: LinkSettings, desk: Desk | None = None) -> None:
         data = settings.data_dir.absolute()
         data.mkdir(parents=True, exist_ok=True)
         self._settings = settings
@@ -142,6 +144,7 @@ class Packages:
             feedback=feedback,
             next_=next_ if chained else None,
             env=self._env_of(dispatch),
+            desk=self._desk_of(dispatch),
         )
         if outcome.lost:
             raise NotHere(outcome.error.message if outcome.error is not None else "")
@@ -158,6 +161,12 @@ class Packages:
             return None
         env = Env(self._desk, dispatch.task_id, dispatch.env.token, told)
         return HostedEnv(env, self._in_places)
+
+    def _desk_of(self, dispatch: m.Dispatch) -> HostedDesk | None:
+        token = token_of(dispatch)
+        if not token or self._desk is None:
+            return None
+        return HostedDesk(self._desk, dispatch.task_id, token, self._in_places)
 
     async def close(self) -> None:
         self._in_places.shutdown(wait=False, cancel_futures=True)

@@ -22,6 +22,7 @@ OWN_FEATURES = (
     "ack.cumulative",
     "parameters.ref",
     "env",
+    "desk",
 )
 """What this worker understands beyond the published wire."""
 PAYLOAD_TYPES = (

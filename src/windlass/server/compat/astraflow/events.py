@@ -54,7 +54,7 @@ from windlass.server.compat.astraflow.worker_news import (
 )
 from windlass.server.event_stream import EventStream
 from windlass.server.link.plane import LinkPlane
-from windlass.server.link.session import Session
+from windlass.server.link.session import LinkSession
 from windlass.server.routes import Route
 
 log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class Events:
                 for stream in streams:
                     stream.put(said)
 
-    def _package(self, session: Session, event: m.PkgEvent) -> None:
+    def _package(self, session: LinkSession, event: m.PkgEvent) -> None:
         if session.tenant in (ALL, self._engine.home):
             self._to_all(*package_news(session.worker_id, event))
 

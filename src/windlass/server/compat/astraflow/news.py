@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from windlass.dialects.workflow import HOST, Place
+from windlass.dialects.workflow import HOST, NodeOrigin
 from windlass.engine.engine import Engine
 from windlass.model.ids import attempt_id, task_of
 from windlass.model.rows import Artifact, Event, Run, Task, Version
@@ -56,8 +56,8 @@ class Teller:
         place = await self._place_of(run, path)
         return place.node if place is not None and place.role in (*_SHOWN, *shown) else ""
 
-    async def _place_of(self, run: Run, path: str) -> Place | None:
-        known: Mapping[str, Place] | None = self._engine.outlines.get(run.version_id)
+    async def _place_of(self, run: Run, path: str) -> NodeOrigin | None:
+        known: Mapping[str, NodeOrigin] | None = self._engine.outlines.get(run.version_id)
         if known is None:
             async with self._engine.store.session() as session:
                 found = await session.rows(Version, [run.version_id])

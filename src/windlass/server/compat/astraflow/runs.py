@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from windlass.dialects.workflow import Place, host_path, outline
+from windlass.dialects.workflow import NodeOrigin, host_path, outline
 from windlass.engine import runs, workflows
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
@@ -154,9 +154,9 @@ async def artifacts_of(engine: Engine, run: Run, attempts: Sequence[Attempt]) ->
     return [row for row in rows if row.attempt_id in good]
 
 
-def outline_of(engine: Engine, version: Version) -> Mapping[str, Place]:
+def outline_of(engine: Engine, version: Version) -> Mapping[str, NodeOrigin]:
     """Where the nodes of a workflow went in its graph; a version never changes."""
-    known: dict[str, Place] | None = engine.outlines.get(version.id)
+    known: dict[str, NodeOrigin] | None = engine.outlines.get(version.id)
     if known is None:
         if len(engine.outlines) >= _OUTLINES_MAX:
             engine.outlines.clear()

@@ -14,6 +14,7 @@ from windlass.kernel.planning.settings import PlanSettings, settings_of
 from windlass.model.errors import NotFound
 from windlass.model.graph import Graph, Node, Ref
 from windlass.model.ids import attempt_id, task_id
+from windlass.model.manifests import read_manifest
 from windlass.model.pods import lease_of
 from windlass.model.questions import read_question
 from windlass.model.rows import Attempt, Checkpoint, Event, Row, Run, Task, read_failure
@@ -231,6 +232,7 @@ def attempt_view(row: Attempt) -> dict[str, Any]:
         "claim_epoch": row.number,
         "role": str(row.role),
         "worker_id": row.worker_id,
+        "input_manifest_id": row.id if row.manifest else None,
         "status": words.ATTEMPT[row.state],
         "failure_class": (failure.code or failure.kind) if failure is not None else "",
         "terminal_reason": failure.message if failure is not None else "",
@@ -238,6 +240,25 @@ def attempt_view(row: Attempt) -> dict[str, Any]:
         "claimed_at": moment(row.claimed_at),
         "started_at": moment(row.started_at),
         "finished_at": moment(row.finished_at),
+    }
+
+
+def manifest_view(row: Attempt) -> dict[str, Any] | None:
+    """What an attempt was given; it is called as its attempt is."""
+    given = read_manifest(row.manifest)
+    if given is None:
+        return None
+    return {
+        "id": row.id,
+        "run_id": row.run_id,
+        "task_id": row.task_id,
+        "attempt_id": row.id,
+        "captured_task_inputs": given.inputs,
+        "captured_artifact_versions": given.artifacts,
+        "captured_blackboard_revisions": given.blackboard,
+        "captured_env_preconditions": given.env,
+        "projection_hash": given.hash,
+        "created_at": moment(row.claimed_at),
     }
 
 

@@ -129,13 +129,13 @@ class Checker:
         check_counters(rows, told)
         check_holds(rows, told)
         check_letters(self._db, rows)
-        if run.dialect == "plan":
+        if run.graph_rev:
             check_board(self._db, rows)
         for task in ended:
             check_result(rows, task, self._reported)
-        if not rows.graph.joins:
+        if rows.graph.grows or not rows.graph.joins:
             check_routes(rows)
-        else:
+        if rows.graph.joins:
             check_joins(rows)
 
     def _graph(self, run: Run) -> Graph:

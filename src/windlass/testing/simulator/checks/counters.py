@@ -49,7 +49,7 @@ def check_fan_out(rows: RunRows, task: Task) -> None:
 def counted(rows: RunRows, tasks: list[Task]) -> list[Task]:
     """Tasks that a scope's count of those made stands for. With joins a superseded one is not
     counted, as it is taken up again when its node is; elsewhere a new one is made beside it."""
-    if not rows.graph.joins:
+    if not rows.graph.counts_edges:
         return tasks
     return [task for task in tasks if task.state is not TaskState.SUPERSEDED]
 
@@ -60,6 +60,8 @@ def check_released(rows: RunRows, task: Task) -> None:
     if rows.run.state is RunState.CANCELLING:
         waiting.append(TaskState.CANCELLED)
     for branch in rows.children[task.id]:
+        if branch.idx >= task.made and branch.state is TaskState.SUPERSEDED:
+            continue  # Of an earlier visit, and not made again yet.
         if branch.idx < task.released:
             good = branch.state is not TaskState.PENDING
         else:

@@ -15,7 +15,7 @@ _WENT_ON = (TaskState.SUCCEEDED, TaskState.FAILED)
 def check_routes(rows: RunRows) -> None:
     for scope, tasks in list(rows.children.items()):
         steps = [t for t in tasks if t.idx < 0 and t.state is not TaskState.SUPERSEDED]
-        if not steps:
+        if not steps or steps[0].node in rows.graph.joins:
             continue
         steps.sort(key=lambda task: task.step)
         check_first(rows, scope, steps[0])

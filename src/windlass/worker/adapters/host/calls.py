@@ -13,6 +13,7 @@ from windlass.worker.adapters.host import outcomes
 from windlass.worker.adapters.host.ask import Ask
 from windlass.worker.adapters.host.capture import PENDING_CHARS_MAX, current
 from windlass.worker.adapters.host.context import Cancelled, ExecutionContext, NextError
+from windlass.worker.adapters.host.desk import DeskError
 from windlass.worker.adapters.host.env import Env, EnvError
 from windlass.worker.adapters.host.feedback import FeedbackPublisher
 from windlass.worker.adapters.host.frames import framed
@@ -185,6 +186,7 @@ class Calls:
             next_handler=partial(self._next, call) if chained else None,
             next_blocking=partial(self._next_blocking, call) if chained else None,
             env=Env(partial(self._ask_env, call), told) if told else None,
+            desk=partial(self._ask_desk, call) if message.get("desk") else None,
         )
 
     async def _next(self, call: Call, fields: dict[str, Any]) -> dict[str, Any]:
@@ -202,8 +204,19 @@ class Calls:
             raise EnvError(
                 f"here it would wait for itself: await asyncio.to_thread(ctx.env.{op}, …)"
             )
-        question = {"t": "env", "id": call.id, "op": op, "fields": fields}
-        asking = self._ask_worker(question, EnvError)
+        return self._ask_and_wait("env", call, op, fields, EnvError)
+
+    def _ask_desk(self, call: Call, op: str, fields: dict[str, Any]) -> Any:
+        if threading.get_ident() == self._thread:
+            way = "async with" if op in ("begin", "end") else "await asyncio.to_thread(…)"
+            raise DeskError(f"here it would wait for itself: use {way}")
+        return self._ask_and_wait("desk", call, op, fields, DeskError)
+
+    def _ask_and_wait(
+        self, whom: str, call: Call, op: str, fields: dict[str, Any], refused: type[Exception]
+    ) -> Any:
+        question = {"t": whom, "id": call.id, "op": op, "fields": fields}
+        asking = self._ask_worker(question, refused)
         return asyncio.run_coroutine_threadsafe(asking, self._loop).result()
 
     async def _ask_worker(self, question: dict[str, Any], refused: type[Exception]) -> Any:

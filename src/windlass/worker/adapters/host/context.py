@@ -1,9 +1,11 @@
 """What a handler of a package knows about its call."""
 
+import itertools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from windlass.worker.adapters.host.desk import Action, AskDesk, Blackboard, DeskError
 from windlass.worker.adapters.host.env import Env, EnvError
 from windlass.worker.adapters.host.feedback import FeedbackPublisher
 from windlass.worker.adapters.host.places import task_dir
@@ -48,6 +50,7 @@ class ExecutionContext:
         next_handler: Next | None = None,
         next_blocking: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
         env: Env | None = None,
+        desk: AskDesk | None = None,
     ) -> None:
         self.run_id = run_id
         self.task_id = task_id
@@ -75,6 +78,41 @@ class ExecutionContext:
         self._next = next_handler
         self._next_blocking = next_blocking
         self._env = env
+        self._desk = desk
+        self._actions = itertools.count(1)
+
+    def action(
+        self,
+        tool: str,
+        effect: str = "",
+        *,
+        input: Any = None,  # noqa: A002  what people call it
+        summary: str = "",
+        approval: str = "",
+        call_id: str = "",
+    ) -> Action:
+        """Something this call does outside, for `with` or `async with`: written down before the
+        body runs, and after it with its outcome. What is `external_irreversible` needs the token
+        of an approval; the same `call_id` is the same action however often it is said."""
+        start = {
+            "call_id": call_id or str(next(self._actions)),
+            "tool": tool,
+            "effect": effect,
+            "input": input,
+            "summary": summary,
+            "approval": approval,
+        }
+        return Action(self._asking(), start)
+
+    @property
+    def blackboard(self) -> Blackboard:
+        """What this run's tasks let each other know: read all of it, write below your own task."""
+        return Blackboard(self._asking())
+
+    def _asking(self) -> AskDesk:
+        if self._desk is None:
+            raise DeskError("this call has no desk: its server or its worker is too old for one")
+        return self._desk
 
     @property
     def has_env(self) -> bool:
