@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/screenshots: every page, both themes, wide and narrow.
+"""Takes the pictures of docs/screenshots: every page, both themes, wide and narrow, and in Chinese.
 
 Starts a server with something to see on every page (the one the browser tests look at), opens each
 page in Chromium and keeps what it shows. Without an option all pictures are taken anew; names of
@@ -7,6 +7,7 @@ pages take only those. Look at what it took before you commit it.
 
 import base64
 import json
+import subprocess
 import sys
 import tempfile
 from collections.abc import Generator, Mapping
@@ -23,13 +24,13 @@ from tests.browser.conftest import ARGS, CHROMIUM, Fleet, Site  # noqa: E402
 from tests.browser.seed import seed, seed_pods  # noqa: E402
 from tests.integration.pods import Cluster  # noqa: E402
 from windlass.testing.kube import KubeServer  # noqa: E402
+from windlass.testing.loopback import free_port  # noqa: E402
 from windlass.testing.processes import (  # noqa: E402
     ServerProcess,
     started,
     wait_until,
     worker_process,
 )
-from windlass.testing.servers import free_port  # noqa: E402
 
 SHOTS = ROOT / "docs" / "screenshots"
 PAGE = ROOT / "docs" / "guides" / "screenshots.md"
@@ -73,8 +74,16 @@ def take(page: Page, name: str) -> None:
     session.detach()
 
 
-def take_all(browser: Browser, url: str, pages: Mapping[str, str], theme: str, width: int) -> None:
-    prefs = json.dumps({"theme": theme, "zone": "utc", "language": "en"})
+def take_all(
+    browser: Browser,
+    url: str,
+    pages: Mapping[str, str],
+    theme: str,
+    width: int,
+    language: str = "en",
+) -> None:
+    prefs = json.dumps({"theme": theme, "zone": "utc", "language": language})
+    mark = "" if language == "en" else f"-{language}"
     context = browser.new_context(
         viewport={"width": width, "height": SIZES[width]},
         locale="en-GB",
@@ -87,8 +96,16 @@ def take_all(browser: Browser, url: str, pages: Mapping[str, str], theme: str, w
         page.goto(url + path)
         page.locator("[data-link=live]").wait_for()
         page.wait_for_timeout(700)
-        take(page, f"{name}-{theme}-{width}")
+        take(page, f"{name}-{theme}-{width}{mark}")
     context.close()
+
+
+def has_chinese() -> bool:
+    """Whether there is a font with Chinese characters; without one they would all be boxes."""
+    found = subprocess.run(
+        ["fc-list", ":lang=zh", "file"], capture_output=True, text=True, check=False
+    )
+    return bool(found.stdout.strip())
 
 
 def write_page(names: list[str]) -> None:
@@ -106,6 +123,8 @@ def write_page(names: list[str]) -> None:
             for width in SIZES
             if (theme, width) != ("light", 1440)
         ]
+        if (SHOTS / f"{name}-light-1440-zh.webp").exists():
+            others.append(f"[Chinese](../screenshots/{name}-light-1440-zh.webp)")
         title = name.replace("-", " ").capitalize()
         lines += [f"## {title}", "", f"![{title}](../screenshots/{name}-light-1440.webp)", ""]
         lines += [" · ".join(others), ""]
@@ -122,6 +141,11 @@ def main(wanted: list[str]) -> None:
         for theme in ("light", "dark"):
             for width in SIZES:
                 take_all(browser, url, pages, theme, width)
+        if has_chinese():
+            take_all(browser, url, pages, "light", 1440, "zh")
+        else:
+            print("no font has Chinese characters, so there are no pictures in Chinese;")
+            print("as an administrator: apt-get install fonts-wqy-zenhei")
         browser.close()
         write_page(list(all_pages))
 
