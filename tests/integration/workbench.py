@@ -9,10 +9,10 @@ import msgspec
 
 from tests.packages import UV
 from windlass.protocol.packages.digest import sha256
-from windlass.worker.adapters.hosted import Stop
-from windlass.worker.adapters.hosts import Hosts, Invocation, Outcome
+from windlass.worker.adapters.hosts import HandlerResult, Hosts, Invocation
 from windlass.worker.adapters.registry import AdapterRegistry
 from windlass.worker.adapters.settings import HostSettings
+from windlass.worker.context import Stop
 from windlass.worker.packages.installed import Installed
 from windlass.worker.packages.manager import PackageManager
 from windlass.worker.packages.settings import PackageSettings
@@ -63,7 +63,7 @@ class Workbench:
 
     async def call(
         self, node_type: str = "tools.run", params: Any = None, next_: Any = None, **more: Any
-    ) -> Outcome:
+    ) -> HandlerResult:
         invocation = self.invocation(node_type, params, **more)
         return await self.hosts.call(invocation, feedback=self.feedback.append, next_=next_)
 

@@ -11,7 +11,7 @@ import msgspec
 from windlass.model.errors import NotFound
 from windlass.protocol.packages.digest import sha256
 from windlass.protocol.packages.manifest import Manifest
-from windlass.worker.adapters.hosts import Hosts, Invocation, Outcome
+from windlass.worker.adapters.hosts import HandlerResult, Hosts, Invocation
 from windlass.worker.adapters.registry import AdapterRegistry
 from windlass.worker.adapters.settings import HostSettings
 from windlass.worker.packages.manager import PackageManager
@@ -31,7 +31,7 @@ def try_handler(
     timeout_s: float,
     allow_hooks: bool,
     tell: Callable[[dict[str, Any]], None],
-) -> Outcome:
+) -> HandlerResult:
     """Install an archive into a folder of its own, call a handler once, and clean up."""
     if manifest.node(node_type) is None:
         known = ", ".join(node.type for node in manifest.nodes)
@@ -62,7 +62,7 @@ async def _call(
     digest: str,
     invocation: Invocation,
     tell: Callable[[dict[str, Any]], None],
-) -> Outcome:
+) -> HandlerResult:
     registry = AdapterRegistry()
     resources = Resources(resource_settings(folder / "data", WORKER))
     hosts = Hosts(registry, resources, HostSettings(data_dir=folder / "data"))

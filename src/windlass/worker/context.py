@@ -69,6 +69,7 @@ class Context:
         self._lock = threading.Lock()
         self._stop: Stop | None = None
         self._on_stop: Callable[[], object] | None = None
+        self._on_log: Callable[[], object] | None = None
         self.told = 0
         """How many characters of the log the server has."""
         self._lines: list[str] = []
@@ -118,6 +119,9 @@ class Context:
                 text = text[:room] + "… (the rest is left out)"
             self._lines.append(text)
             self._chars += len(text) + 1
+            act = self._on_log
+        if act is not None:
+            act()
 
     def report_usage(self, *, tokens: float = 0, money: float = 0) -> None:
         """Say what the work has used up since the last time; budgets are settled by the sum, with
@@ -197,6 +201,11 @@ class Context:
     def log_text(self) -> str:
         with self._lock:
             return "\n".join(self._lines)
+
+    def on_log(self, act: Callable[[], object] | None) -> None:
+        """Have `act` called whenever a line was added, from whichever thread adds it."""
+        with self._lock:
+            self._on_log = act
 
     def on_stop(self, act: Callable[[], object] | None) -> None:
         """Have `act` called once when the attempt should stop, from whichever thread says so."""

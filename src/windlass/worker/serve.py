@@ -89,14 +89,15 @@ async def run_push(worker: Worker, settings: WorkerSettings) -> bool:
 async def run_link(worker: Worker, settings: WorkerSettings) -> bool:
     """Work on a live link until a signal."""
     assert settings.link is not None
-    read = parameters_reader(settings.link)
-    desk = link_desk(settings.link)
+    link = settings.link.bounded(worker.caps)
+    read = parameters_reader(link)
+    desk = link_desk(link)
     services = ServiceExecutor(worker, settings.concurrency, read, desk)
-    packages = Packages(settings.link, desk)
-    runner = link_runner(settings.link, [services], packages)
-    log.info("worker %s links to %s", settings.link.worker_id, settings.link.url)
+    packages = Packages(link, desk)
+    runner = link_runner(link, [services], packages)
+    log.info("worker %s links to %s", link.worker_id, link.url)
     try:
-        async with metrics_served(settings.link.metrics_port, runner.metrics):
+        async with metrics_served(link.metrics_port, runner.metrics):
             with stopped_by_signals(runner.stop):
                 await runner.run(settings.drain_s)
     finally:

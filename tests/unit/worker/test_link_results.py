@@ -7,27 +7,27 @@ import pytest
 
 from tests.unit.protocol.test_link import dispatch
 from tests.unit.worker.test_link_tasks import Echo, unasked
-from windlass.protocol.exchange import Fault as ServiceFault
+from windlass.protocol.exchange import Fault
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, encode
-from windlass.worker.adapters.hosts import Outcome
-from windlass.worker.adapters.messages import Fault
+from windlass.worker.adapters.hosts import HandlerResult
+from windlass.worker.adapters.messages import HandlerError
 from windlass.worker.link.errors import NotHere
 from windlass.worker.link.executor import Feedback, Next
 from windlass.worker.link.executor import result_of as service_result
 from windlass.worker.link.results import result_of, trace_of
 from windlass.worker.link.tasks import Tasks
-from windlass.worker.outcome import Outcome as ServiceOutcome
+from windlass.worker.outcome import Outcome
 
 pytestmark = pytest.mark.anyio
 
 TRACE = 'Traceback:\n  File "/srv/w1/packages/kit/1.0.0/adapters/mine.py", line 3, in run\n'
-OUTCOME = Outcome(
+OUTCOME = HandlerResult(
     status="FAILED",
     metadata={"mine": 1},
     artifacts=[{"resource_id": "a", "worker_id": "w1", "type": "file"}],
-    error=Fault(code="E.X", message="no", details={"traceback": TRACE, "hint": "more"}),
+    error=HandlerError(code="E.X", message="no", details={"traceback": TRACE, "hint": "more"}),
 )
 
 
@@ -55,7 +55,7 @@ def test_an_error_has_a_code_and_a_message_and_its_details_are_beside_it() -> No
 def test_a_trace_is_told_without_the_folders_of_this_machine() -> None:
     assert "srv" not in trace_of(OUTCOME)
     assert 'File "adapters/mine.py", line 3' in trace_of(OUTCOME)
-    assert trace_of(Outcome(status="SUCCEEDED")) == ""
+    assert trace_of(HandlerResult(status="SUCCEEDED")) == ""
 
 
 class Elsewhere(Echo):
@@ -74,6 +74,6 @@ async def test_work_whose_host_is_lost_is_given_back_and_not_failed() -> None:
 
 
 def test_when_to_try_again_travels_beside_the_error() -> None:
-    fault = ServiceFault(kind="failed", message="busy", retry_after_ms=30_000)
-    found = service_result(dispatch(), ServiceOutcome(fault=fault))
+    fault = Fault(kind="failed", message="busy", retry_after_ms=30_000)
+    found = service_result(dispatch(), Outcome(fault=fault))
     assert found.metadata == {"retry_after_ms": 30_000}

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -25,21 +24,22 @@ from windlass.worker.adapters.host.frames import TooLarge
 from windlass.worker.adapters.messages import (
     Answer,
     AtDesk,
-    Call,
     Cancel,
     Done,
     Evict,
-    Fault,
     Feedback,
     FromHost,
+    HandlerError,
     InEnv,
     Lost,
     Next,
+    RunHandler,
 )
 from windlass.worker.adapters.process import HostProcess
 from windlass.worker.adapters.questions import answer
-from windlass.worker.adapters.registry import Place
+from windlass.worker.adapters.registry import RunnablePackage
 from windlass.worker.adapters.settings import HostSettings
+from windlass.worker.context import Stop
 from windlass.worker.resources.registry import Resources
 
 log = logging.getLogger(__name__)
@@ -49,13 +49,6 @@ _EMPTY = msgspec.Raw(b"{}")
 Tell = Callable[[dict[str, Any]], None]
 Question = Next | InEnv | AtDesk
 GoOn = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
-
-
-class Stop(StrEnum):
-    """Why a call should stop."""
-
-    CANCELLED = "cancelled"
-    TIMEOUT = "timeout"
 
 
 class Pending:
@@ -91,8 +84,10 @@ class Pending:
 class Hosted:
     """The host of one package version, and the calls in it. Belongs to one event loop."""
 
-    def __init__(self, place: Place, settings: HostSettings, resources: Resources) -> None:
-        self.place = place
+    def __init__(
+        self, runnable: RunnablePackage, settings: HostSettings, resources: Resources
+    ) -> None:
+        self.runnable = runnable
         self._settings = settings
         self._resources = resources
         self._loop = asyncio.get_running_loop()
@@ -111,7 +106,7 @@ class Hosted:
     @property
     def owner(self) -> str:
         """What the objects of the present host are registered under."""
-        return f"{'@'.join(self.place.key)}#{self._started}"
+        return f"{'@'.join(self.runnable.key)}#{self._started}"
 
     @property
     def pid(self) -> int:
@@ -121,7 +116,7 @@ class Hosted:
     def pending(self) -> list[Pending]:
         return [*self._waiting, *self._pending.values()]
 
-    async def run(self, pending: Pending, call: Call, timeout_ms: int = 0) -> Done:
+    async def run(self, pending: Pending, call: RunHandler, timeout_ms: int = 0) -> Done:
         """Run a call to its end; cancelling this cancels the handler.
 
         PackageError if its host does not come up.
@@ -214,7 +209,7 @@ class Hosted:
         self._started += 1
         owner = self.owner
         process = HostProcess(
-            self.place,
+            self.runnable,
             self._settings,
             self._received,
             lambda body: answer(self._resources, owner, body),
@@ -278,7 +273,7 @@ class Hosted:
         if self._pending.pop(pending.id, None) is None:
             return
         self._abandoned.add(pending.id)
-        name = "@".join(self.place.key)
+        name = "@".join(self.runnable.key)
         log.warning("task %s of %s does not stop; going on without it", pending.task_id, name)
         text = "the handler did not stop when it was told to"
         pending.end(ended("CANCELLED", codes.RUNNER_CANCELLED, text, {"abandoned": True}))
@@ -306,7 +301,7 @@ class Hosted:
         self._back_off()
         self._resources.drop_owner(owner)
         self._end(process)
-        name = "@".join(self.place.key)
+        name = "@".join(self.runnable.key)
         log.warning("the host of %s ended with %d calls in it", name, count)
         reason = f"the process that ran {name} ended while the task was in it"
         if count == 1:
@@ -345,11 +340,11 @@ async def _answered(pending: Pending, message: Question) -> Any:
 
 def ended(status: str, code: str, message: str, details: dict[str, Any] | None = None) -> Done:
     """An end that no handler reported."""
-    error = Fault(code=code, message=message, details=details)
+    error = HandlerError(code=code, message=message, details=details)
     return Done(id=0, status=status, result=_EMPTY, error=error)
 
 
 def lost(reason: str) -> Lost:
     """The end of a call whose host is not there, for no fault of the call."""
-    error = Fault(code=codes.DISPATCH_UNAVAILABLE, message=reason)
+    error = HandlerError(code=codes.DISPATCH_UNAVAILABLE, message=reason)
     return Lost(id=0, status="FAILED", result=_EMPTY, error=error)

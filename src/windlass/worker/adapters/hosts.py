@@ -16,15 +16,15 @@ from windlass.worker.adapters.environments import HostedEnv
 from windlass.worker.adapters.hosted import (
     Hosted,
     Pending,
-    Stop,
     ended,
     lost,
 )
 from windlass.worker.adapters.leasing import leased, normal_artifacts, refs_in
-from windlass.worker.adapters.messages import Call, Done, Fault, Lost
+from windlass.worker.adapters.messages import Done, HandlerError, Lost, RunHandler
 from windlass.worker.adapters.questions import shown
-from windlass.worker.adapters.registry import AdapterRegistry, Place
+from windlass.worker.adapters.registry import AdapterRegistry, RunnablePackage
 from windlass.worker.adapters.settings import HostSettings
+from windlass.worker.context import Stop
 from windlass.worker.resources.handles import Handle
 from windlass.worker.resources.registry import ResourceMissing, Resources
 
@@ -54,14 +54,14 @@ class Invocation(msgspec.Struct, frozen=True, kw_only=True):
     chain_index: int | None = None
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class HandlerResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a call ended; `result` is always a JSON object."""
 
     status: str
     result: msgspec.Raw = msgspec.Raw(b"{}")
     metadata: dict[str, Any] = {}
     artifacts: list[dict[str, Any]] = []
-    error: Fault | None = None
+    error: HandlerError | None = None
     duration_ms: int = 0
 
     lost: bool = False
@@ -96,7 +96,7 @@ class Hosts:
         next_: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]] | None = None,
         env: HostedEnv | None = None,
         desk: HostedDesk | None = None,
-    ) -> Outcome:
+    ) -> HandlerResult:
         """Run a handler to its end; cancelling this cancels the handler."""
         started = time.perf_counter()
         done = await self._ended(invocation, feedback, next_, env, desk)
@@ -138,8 +138,8 @@ class Hosts:
         if self._closed:
             return lost("the worker is stopping")
         name, version = invocation.package, invocation.version
-        place = self.registry.place(name, version)
-        if place is None or self.registry.entry(name, version, invocation.node_type) is None:
+        runnable = self.registry.runnable(name, version)
+        if runnable is None or self.registry.entry(name, version, invocation.node_type) is None:
             text = f'no handler "{invocation.node_type}" of {name}@{version} on this worker'
             return ended("FAILED", UNKNOWN, text)
         if depth_of(bytes(invocation.parameters)) > DEPTH_MAX:
@@ -151,16 +151,18 @@ class Hosts:
             with leased(self.resources, wanted) as handles:
                 call = _call(invocation, handles, env, desk, chained=next_ is not None)
                 pending = Pending(invocation.run_id, invocation.task_id, feedback, next_, env, desk)
-                return await self._run(place, pending, call, invocation.timeout_ms)
+                return await self._run(runnable, pending, call, invocation.timeout_ms)
         except ResourceMissing as error:
             return ended("FAILED", error.code, str(error))
         except PackageError as error:
             return lost(str(error))  # its host does not come up
 
-    async def _run(self, place: Place, pending: Pending, call: Call, timeout_ms: int) -> Done:
-        hosted = self._hosted.get(place.key)
-        if hosted is None or hosted.place is not place:
-            hosted = self._hosted[place.key] = Hosted(place, self._settings, self.resources)
+    async def _run(
+        self, runnable: RunnablePackage, pending: Pending, call: RunHandler, timeout_ms: int
+    ) -> Done:
+        hosted = self._hosted.get(runnable.key)
+        if hosted is None or hosted.runnable is not runnable:
+            hosted = self._hosted[runnable.key] = Hosted(runnable, self._settings, self.resources)
         done = await hosted.run(pending, call, timeout_ms)
         if pending.stop is Stop.TIMEOUT and done.status == "CANCELLED":
             details = done.error.details if done.error is not None else None
@@ -169,7 +171,7 @@ class Hosts:
             )
         return done
 
-    async def _outcome(self, invocation: Invocation, done: Done) -> Outcome:
+    async def _outcome(self, invocation: Invocation, done: Done) -> HandlerResult:
         artifacts = normal_artifacts(done.artifacts, self.resources.settings.worker_id)
         result = done.result
         if memoryview(result).nbytes > self.resources.settings.inline_limit_bytes:
@@ -179,7 +181,7 @@ class Hosts:
             )
             result = msgspec.Raw(msgspec.json.encode({"resourceRef": handle.ref()}))
             artifacts.append(handle.artifact(inline=False))
-        return Outcome(
+        return HandlerResult(
             status=done.status,
             result=result,
             metadata=done.metadata,
@@ -215,11 +217,11 @@ def _call(
     desk: HostedDesk | None,
     *,
     chained: bool,
-) -> Call:
+) -> RunHandler:
     metadata = invocation.metadata
     if invocation.affinity is not None:
         metadata = {**metadata, "affinity": invocation.affinity}
-    return Call(
+    return RunHandler(
         id=0,
         type=invocation.node_type,
         run_id=invocation.run_id,
@@ -239,9 +241,9 @@ def _call(
     )
 
 
-def _error_of(done: Done) -> Fault | None:
+def _error_of(done: Done) -> HandlerError | None:
     """Whatever did not go well says why, even if its handler did not."""
     if done.error is not None or done.status in ("SUCCEEDED", "SKIPPED"):
         return done.error
     code = codes.RUNNER_CANCELLED if done.status == "CANCELLED" else codes.RUNNER_FAILURE
-    return Fault(code=code, message=f"the handler reported {done.status} and no reason")
+    return HandlerError(code=code, message=f"the handler reported {done.status} and no reason")

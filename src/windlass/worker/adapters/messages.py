@@ -16,7 +16,7 @@ class Open(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="open")
     entries: list[Any]
 
 
-class Call(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="call"):
+class RunHandler(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="call"):
     """Run a handler."""
 
     id: int
@@ -57,7 +57,7 @@ class Ready(msgspec.Struct, frozen=True, tag_field="t", tag="ready"):
     """A host has opened its package."""
 
 
-class Fault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class HandlerError(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why a call failed."""
 
     code: str
@@ -74,7 +74,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="done")
     result: msgspec.Raw
     metadata: dict[str, Any] = {}
     artifacts: list[dict[str, Any]] = []
-    error: Fault | None = None
+    error: HandlerError | None = None
 
 
 class Lost(Done, frozen=True, kw_only=True, tag="lost"):
@@ -112,5 +112,5 @@ class AtDesk(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="desk
     fields: dict[str, Any]
 
 
-ToHost = Open | Call | Cancel | Evict | Answer
+ToHost = Open | RunHandler | Cancel | Evict | Answer
 FromHost = Ready | Done | Feedback | Next | InEnv | AtDesk

@@ -17,8 +17,8 @@ from windlass.protocol.link import codes
 from windlass.protocol.packages.errors import FAILED, PackageError
 from windlass.worker.adapters import host
 from windlass.worker.adapters.host.frames import TooLarge, Unpacker, framed
-from windlass.worker.adapters.messages import Done, Fault, FromHost, Open, Ready, ToHost
-from windlass.worker.adapters.registry import Place
+from windlass.worker.adapters.messages import Done, FromHost, HandlerError, Open, Ready, ToHost
+from windlass.worker.adapters.registry import RunnablePackage
 from windlass.worker.adapters.settings import HostSettings, clean_environment
 
 log = logging.getLogger(__name__)
@@ -31,15 +31,15 @@ _END = re.compile(rb'\{"t":"done","id":(\d+),')
 """How hosts begin the message that ends a call."""
 
 
-def command_of(place: Place) -> list[str]:
+def command_of(runnable: RunnablePackage) -> list[str]:
     """How a package's interpreter is started: without our environment, our folder, our packages."""
-    isolated = [] if place.site or not _is_our_own(place) else ["-S"]
-    return [str(place.interpreter), "-I", "-u", "-X", "utf8", *isolated, str(START)]
+    isolated = [] if runnable.site or not _is_our_own(runnable) else ["-S"]
+    return [str(runnable.interpreter), "-I", "-u", "-X", "utf8", *isolated, str(START)]
 
 
-def _is_our_own(place: Place) -> bool:
+def _is_our_own(runnable: RunnablePackage) -> bool:
     """Whether a package has no environment of its own, and would see what is installed for us."""
-    return not place.interpreter.is_relative_to(place.folder)
+    return not runnable.interpreter.is_relative_to(runnable.folder)
 
 
 def _unreadable(body: bytes, error: Exception) -> Done | None:
@@ -47,7 +47,7 @@ def _unreadable(body: bytes, error: Exception) -> Done | None:
     found = _END.match(body)
     if found is None:
         return None
-    fault = Fault(code=codes.RUNNER_FAILURE, message=f"the outcome cannot be read: {error}")
+    fault = HandlerError(code=codes.RUNNER_FAILURE, message=f"the outcome cannot be read: {error}")
     return Done(id=int(found[1]), status="FAILED", result=msgspec.Raw(b"{}"), error=fault)
 
 
@@ -81,13 +81,13 @@ class HostProcess:
 
     def __init__(
         self,
-        place: Place,
+        runnable: RunnablePackage,
         settings: HostSettings,
         receive: Callable[[FromHost], None],
         answer: Callable[[bytes], bytes],
         gone: Callable[[], None],
     ) -> None:
-        self.place = place
+        self.runnable = runnable
         self.ended = asyncio.Event()
         self._settings = settings
         self._receive = receive
@@ -117,11 +117,11 @@ class HostProcess:
         numbers = [theirs[0].fileno(), theirs[1].fileno(), life_read]
         names = ("--link", "--ask", "--life")
         options = [word for pair in zip(names, map(str, numbers), strict=True) for word in pair]
-        home = self._settings.data_dir.absolute() / "hosts" / "-".join(self.place.key)
+        home = self._settings.data_dir.absolute() / "hosts" / "-".join(self.runnable.key)
         home.mkdir(parents=True, exist_ok=True)
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *command_of(self.place),
+                *command_of(self.runnable),
                 *options,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
@@ -180,13 +180,13 @@ class HostProcess:
                 await asyncio.wait_for(self._reader, 1.0)  # a grandchild may hold the pipe
 
     def _say_hello(self, worker_id: str) -> None:
-        name, version = self.place.key
-        entries: list[Any] = msgspec.to_builtins(self.place.manifest.handlers())
+        name, version = self.runnable.key
+        entries: list[Any] = msgspec.to_builtins(self.runnable.manifest.handlers())
         self.send(
             Open(
                 package=name,
                 version=version,
-                folder=str(self.place.folder),
+                folder=str(self.runnable.folder),
                 data_dir=str(self._settings.data_dir.absolute()),
                 worker_id=worker_id,
                 entries=entries,
@@ -210,7 +210,7 @@ class HostProcess:
             ended.cancel()
 
     def _not_started(self, reason: str) -> PackageError:
-        name = "@".join(self.place.key)
+        name = "@".join(self.runnable.key)
         return PackageError(FAILED, f"the host of {name} does not start: {reason}")
 
     def _flush(self) -> None:
@@ -252,7 +252,7 @@ class HostProcess:
         """What the host writes that belongs to no call goes to our log."""
         assert self._process is not None
         assert self._process.stdout is not None
-        name = "@".join(self.place.key)
+        name = "@".join(self.runnable.key)
         while True:
             try:
                 line = await self._process.stdout.readline()

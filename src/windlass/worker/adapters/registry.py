@@ -8,7 +8,7 @@ from windlass.protocol.packages import versions
 from windlass.protocol.packages.manifest import HandlerEntry, Manifest
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class RunnablePackage(msgspec.Struct, frozen=True, kw_only=True):
     """An installed package version, as far as running it goes."""
 
     manifest: Manifest
@@ -26,22 +26,22 @@ class AdapterRegistry:
     """The handlers of all installed versions; installing and removing keep it up to date."""
 
     def __init__(self) -> None:
-        self._places: dict[tuple[str, str], Place] = {}
+        self._runnable: dict[tuple[str, str], RunnablePackage] = {}
         self._entries: dict[tuple[str, str, str], HandlerEntry] = {}
 
-    def add(self, place: Place) -> None:
-        self.remove(*place.key)
-        self._places[place.key] = place
-        for entry in place.manifest.handlers():
-            self._entries[*place.key, entry.type] = entry
+    def add(self, runnable: RunnablePackage) -> None:
+        self.remove(*runnable.key)
+        self._runnable[runnable.key] = runnable
+        for entry in runnable.manifest.handlers():
+            self._entries[*runnable.key, entry.type] = entry
 
     def remove(self, package: str, version: str) -> None:
-        self._places.pop((package, version), None)
+        self._runnable.pop((package, version), None)
         for key in [key for key in self._entries if key[:2] == (package, version)]:
             del self._entries[key]
 
-    def place(self, package: str, version: str) -> Place | None:
-        return self._places.get((package, version))
+    def runnable(self, package: str, version: str) -> RunnablePackage | None:
+        return self._runnable.get((package, version))
 
     def entry(self, package: str, version: str, node_type: str) -> HandlerEntry | None:
         return self._entries.get((package, version, node_type))
@@ -55,7 +55,7 @@ class AdapterRegistry:
 
     def versions(self, package: str) -> list[str]:
         """The installed versions of a package, the oldest first."""
-        return versions.ordered(version for name, version in self._places if name == package)
+        return versions.ordered(version for name, version in self._runnable if name == package)
 
     def types(self) -> list[tuple[str, str, str]]:
         """Every handler there is."""

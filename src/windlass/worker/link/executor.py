@@ -12,6 +12,7 @@ from windlass.protocol.link import messages as m
 from windlass.protocol.link.messages import SERVICES_PACKAGE
 from windlass.worker.context import Context, Stop
 from windlass.worker.desk import Desk
+from windlass.worker.link.live_log import LiveLog
 from windlass.worker.link.parameters import ReadParameters
 from windlass.worker.outcome import Outcome
 from windlass.worker.registry import Worker
@@ -33,7 +34,8 @@ class Executor(Protocol):
     def handles(self, dispatch: m.Dispatch) -> bool: ...
 
     async def execute(self, dispatch: m.Dispatch, feedback: Feedback, next_: Next) -> m.Result:
-        """The result of one dispatch, or `NotHere`; cancelling the call stops the handler."""
+        """The result of one dispatch, or `NotHere`; cancelling the call stops the handler. Its time
+        counts from when the handler begins."""
         ...
 
     async def close(self) -> None: ...
@@ -95,14 +97,15 @@ class ServiceExecutor:
             if not ended.done():
                 ended.set_result(outcome)
 
+        live = LiveLog(context, feedback)
         self._runtime.start(call, done)
         try:
             outcome = await asyncio.shield(ended)
         except asyncio.CancelledError:
             context.stop(Stop.CANCELLED)
             raise
-        if context.log_text:
-            feedback({"chunks": [{"channel": "log", "text": context.log_text}]})
+        finally:
+            live.close()
         result = result_of(dispatch, outcome)
         if context.usage:
             result.metadata = {**(result.metadata or {}), "usage": context.usage}

@@ -8,7 +8,7 @@ import msgspec
 from windlass.model.values import is_object
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation
-from windlass.worker.adapters.hosts import Outcome
+from windlass.worker.adapters.hosts import HandlerResult
 from windlass.worker.link.fit import Status
 
 _STATUSES: dict[str, Status] = {
@@ -22,7 +22,7 @@ _FILE = re.compile(r'File "(/[^"\n]*)"')
 _PARTS_SHOWN = 2
 
 
-def result_of(dispatch: m.Dispatch, outcome: Outcome, generation: Generation) -> m.Result:
+def result_of(dispatch: m.Dispatch, outcome: HandlerResult, generation: Generation) -> m.Result:
     """An outcome as a frame. An error has no room for details: they are told beside the result."""
     error = outcome.error
     details = details_of(outcome)
@@ -40,13 +40,13 @@ def result_of(dispatch: m.Dispatch, outcome: Outcome, generation: Generation) ->
     )
 
 
-def details_of(outcome: Outcome) -> dict[str, Any]:
+def details_of(outcome: HandlerResult) -> dict[str, Any]:
     """What an error says beyond its message; its trace is for the log."""
     details = outcome.error.details if outcome.error is not None else None
     return {key: item for key, item in (details or {}).items() if key != _TRACE}
 
 
-def trace_of(outcome: Outcome) -> str:
+def trace_of(outcome: HandlerResult) -> str:
     """Where an error came from; where on this disk its files are is nobody else's business."""
     details = outcome.error.details if outcome.error is not None else None
     trace = details.get(_TRACE) if is_object(details) else None

@@ -55,6 +55,14 @@ class LinkSettings(msgspec.Struct, kw_only=True):
     """Packages without an environment of their own also see what is installed for the worker."""
     handler_environment: dict[str, str] = {}
 
+    def bounded(self, caps: dict[str, int]) -> "LinkSettings":
+        """With the bounds of single services: the server is told, and sends no more than can
+        begin."""
+        limits = dict(self.per_node_limits)
+        for name, cap in caps.items():
+            limits[name] = min(cap, limits.get(name, cap))
+        return msgspec.structs.replace(self, per_node_limits=limits)
+
     @property
     def server(self) -> str:
         """The server's HTTP address, for downloads and uploads."""

@@ -147,12 +147,8 @@ class Tasks:
     ) -> None:
         dispatch = running.dispatch
         began = self._clock()
-        limit_ms = dispatch.constraints.timeout_ms
         try:
-            async with asyncio.timeout(limit_ms / 1000 if limit_ms else None):
-                result = await executor.execute(dispatch, feedback, next_)
-        except TimeoutError:
-            result = failed(dispatch, codes.TIMEOUT, f"no result within {limit_ms} ms")
+            result = await executor.execute(dispatch, feedback, next_)
         except asyncio.CancelledError:
             result = failed(dispatch, codes.RUNNER_CANCELLED, running.reason or "stopped")
             result.status = "CANCELLED"

@@ -12,7 +12,7 @@ from windlass.protocol.packages.checks import read_manifest
 from windlass.protocol.packages.manifest import Manifest
 from windlass.protocol.packages.names import MANIFEST, STATE
 from windlass.protocol.packages.signature import Status
-from windlass.worker.adapters.registry import Place
+from windlass.worker.adapters.registry import RunnablePackage
 from windlass.worker.packages.environment import interpreter_of
 
 log = logging.getLogger(__name__)
@@ -45,9 +45,11 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
     def key(self) -> tuple[str, str]:
         return self.receipt.name, self.receipt.version
 
-    def place(self, *, site: bool) -> Place:
+    def runnable(self, *, site: bool) -> RunnablePackage:
         interpreter = interpreter_of(self.folder)
-        return Place(manifest=self.manifest, folder=self.folder, interpreter=interpreter, site=site)
+        return RunnablePackage(
+            manifest=self.manifest, folder=self.folder, interpreter=interpreter, site=site
+        )
 
 
 class Inventoried(msgspec.Struct, frozen=True, kw_only=True):

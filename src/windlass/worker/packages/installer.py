@@ -181,11 +181,11 @@ class Installer:
 
     def _load(self, installed: Installed, stop: threading.Event) -> None:
         """Load every handler under the interpreter that will run it."""
-        place = installed.place(site=self._settings.site_packages)
+        runnable = installed.runnable(site=self._settings.site_packages)
         entries = msgspec.to_builtins(installed.manifest.entries())
         request = {"folder": str(installed.folder), "entries": entries}
         answer = run(
-            [*command_of(place), "--check"],
+            [*command_of(runnable), "--check"],
             what="loading the package's handlers",
             timeout_s=self._settings.load_s,
             cwd=installed.folder,

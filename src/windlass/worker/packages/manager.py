@@ -114,7 +114,7 @@ class PackageManager:
 
     def _add(self, installed: Installed) -> None:
         self._installed[installed.key] = installed
-        self.registry.add(installed.place(site=self._settings.site_packages))
+        self.registry.add(installed.runnable(site=self._settings.site_packages))
 
     def _discover(self, name: str, version: str) -> None:
         if (name, version) not in self._installed:
@@ -131,7 +131,7 @@ class PackageManager:
             await _in_thread(self._installer.uninstall, found)
         except PackageError:
             if found.folder.is_dir():
-                self.registry.add(found.place(site=self._settings.site_packages))
+                self.registry.add(found.runnable(site=self._settings.site_packages))
                 raise
             log.warning("%s@%s is gone, but not all of its files", name, version, exc_info=True)
         self._installed.pop((name, version), None)

@@ -25,7 +25,7 @@ from windlass.worker.adapters.host.text import encoded
 THREADS_MAX = 256
 
 
-class Call:
+class RunningCall:
     """One call under way, and what its handler has written so far."""
 
     def __init__(self, calls: "Calls", message: dict[str, Any]) -> None:
@@ -84,7 +84,7 @@ class Calls:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="handler")
-        self._running: dict[int, Call] = {}
+        self._running: dict[int, RunningCall] = {}
         self._questions = itertools.count(1)
         self._asked: dict[int, tuple[asyncio.Future[Any], type[Exception]]] = {}
         """What the worker was asked, and how a handler is told that it said no."""
@@ -93,7 +93,7 @@ class Calls:
         self._loop.call_soon_threadsafe(act)
 
     def start(self, message: dict[str, Any]) -> None:
-        call = Call(self, message)
+        call = RunningCall(self, message)
         self._running[call.id] = call
         call.task = self._loop.create_task(self._run(call))
 
@@ -125,7 +125,7 @@ class Calls:
         if tasks:
             await asyncio.wait(tasks, timeout=2.0)
 
-    async def _run(self, call: Call) -> None:
+    async def _run(self, call: RunningCall) -> None:
         try:
             outcome = await self._outcome(call)
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001
@@ -135,7 +135,7 @@ class Calls:
         call.flush()
         self.link.post_frame(_done_frame(call.id, outcome))
 
-    async def _outcome(self, call: Call) -> dict[str, Any]:
+    async def _outcome(self, call: RunningCall) -> dict[str, Any]:
         current.set(call)
         try:
             handler = self._loader.handler(call.message["type"])
@@ -144,7 +144,7 @@ class Calls:
         except (asyncio.CancelledError, Cancelled):
             return outcomes.cancelled()
 
-    async def _invoke(self, call: Call, handler: Handler, context: ExecutionContext) -> Any:
+    async def _invoke(self, call: RunningCall, handler: Handler, context: ExecutionContext) -> Any:
         if not handler.in_thread:
             found = handler.call(context)
             return await found if handler.is_async or _awaitable(found) else found
@@ -156,7 +156,7 @@ class Calls:
         call.in_thread = False
         return await found if _awaitable(found) else found
 
-    def _context(self, call: Call, handler: Handler) -> ExecutionContext:
+    def _context(self, call: RunningCall, handler: Handler) -> ExecutionContext:
         message, settings = call.message, self._settings
         run_id = message["run_id"]
         leased = message.get("leased") or ()
@@ -189,31 +189,36 @@ class Calls:
             desk=partial(self._ask_desk, call) if message.get("desk") else None,
         )
 
-    async def _next(self, call: Call, fields: dict[str, Any]) -> dict[str, Any]:
+    async def _next(self, call: RunningCall, fields: dict[str, Any]) -> dict[str, Any]:
         question = {"t": "next", "id": call.id, "fields": fields}
         answer: dict[str, Any] = await self._ask_worker(question, NextError)
         return answer
 
-    def _next_blocking(self, call: Call, fields: dict[str, Any]) -> dict[str, Any]:
+    def _next_blocking(self, call: RunningCall, fields: dict[str, Any]) -> dict[str, Any]:
         waiting = asyncio.run_coroutine_threadsafe(self._next(call, fields), self._loop)
         answer: dict[str, Any] = waiting.result()
         return answer
 
-    def _ask_env(self, call: Call, op: str, fields: dict[str, Any]) -> Any:
+    def _ask_env(self, call: RunningCall, op: str, fields: dict[str, Any]) -> Any:
         if threading.get_ident() == self._thread:
             raise EnvError(
                 f"here it would wait for itself: await asyncio.to_thread(ctx.env.{op}, …)"
             )
         return self._ask_and_wait("env", call, op, fields, EnvError)
 
-    def _ask_desk(self, call: Call, op: str, fields: dict[str, Any]) -> Any:
+    def _ask_desk(self, call: RunningCall, op: str, fields: dict[str, Any]) -> Any:
         if threading.get_ident() == self._thread:
             way = "async with" if op in ("begin", "end") else "await asyncio.to_thread(…)"
             raise DeskError(f"here it would wait for itself: use {way}")
         return self._ask_and_wait("desk", call, op, fields, DeskError)
 
     def _ask_and_wait(
-        self, whom: str, call: Call, op: str, fields: dict[str, Any], refused: type[Exception]
+        self,
+        whom: str,
+        call: RunningCall,
+        op: str,
+        fields: dict[str, Any],
+        refused: type[Exception],
     ) -> Any:
         question = {"t": whom, "id": call.id, "op": op, "fields": fields}
         asking = self._ask_worker(question, refused)
