@@ -5,19 +5,32 @@ starting a thousand runs of one workflow publishes it once.
 """
 
 import contextlib
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID, uuid5
 
 import msgspec
 from msgspec.structs import replace
 
-from windlass.dialects.workflow import check_workflow, definition_hash, is_uuid, resolve
+from windlass.dialects.workflow import (
+    NodeOrigin,
+    check_workflow,
+    definition_hash,
+    is_uuid,
+    outline,
+    resolve,
+)
 from windlass.engine.catalog import catalog_of, packages_named, plans_something
 from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
 from windlass.engine.flows import Along, Startable, described, encode, target_of
 from windlass.engine.workers import get_worker, state_of
-from windlass.model.errors import Conflict, DefinitionError, Problem, Unavailable
+from windlass.model.errors import (
+    Conflict,
+    DefinitionError,
+    Problem,
+    Unavailable,
+)
 from windlass.model.resources import ConflictingPins, resource_owner
 from windlass.model.rows import Flow, Version
 from windlass.model.tenants import DEFAULT, own_name
@@ -26,6 +39,7 @@ from windlass.ports.store import Cond
 
 DELETED = "deleted"
 """The status of every version of a workflow that was deleted: kept for its runs, shown no more."""
+_OUTLINES_MAX = 1_000
 _NAMES = UUID("0d8f9a53-3d2a-4d0b-9a86-5d3c7c6b7a11")
 _PUBLISH_TRIES = 8
 _NAME_MAX = 200
@@ -265,3 +279,15 @@ def tasks_of(node: dict[str, Any]) -> list[dict[str, Any]]:
 def list_in(value: dict[str, Any], key: str) -> list[Any]:
     found = value.get(key)
     return found if is_list(found) else []
+
+
+def outline_of(engine: Engine, version: Version) -> Mapping[str, NodeOrigin]:
+    """Where the nodes of a workflow went in its graph; a version never changes."""
+    known: dict[str, NodeOrigin] | None = engine.outlines.get(version.id)
+    if known is None:
+        if len(engine.outlines) >= _OUTLINES_MAX:
+            engine.outlines.clear()
+        locked = None if version.locked is None else msgspec.json.decode(version.locked)
+        known = outline(msgspec.json.decode(version.source), locked)
+        engine.outlines[version.id] = known
+    return known

@@ -1,6 +1,5 @@
 """The web application: every route over one engine."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -16,6 +15,7 @@ from windlass.engine.envs.places import Places
 from windlass.model.errors import NotFound
 from windlass.ports.blobs import Blobs
 from windlass.protocol.packages.signature import Trust
+from windlass.server import shared_paths
 from windlass.server.api import (
     audit,
     blackboard,
@@ -59,6 +59,7 @@ from windlass.server.compat.astraflow import workers as announcements
 from windlass.server.compat.memoh import routes as memoh
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.compat.pocketflow import surface
+from windlass.server.context import ServerContext
 from windlass.server.control import ControlCheck
 from windlass.server.env_gateway import drive_browser
 from windlass.server.env_host_link import HostSocket, Offer, env_host_link
@@ -86,6 +87,7 @@ NATIVE: Sequence[Route] = [
     ),
     *read_by(
         "run.viewer",
+        shared_paths.ROUTES,
         runs.ROUTES,
         listing.ROUTES,
         history.ROUTES,
@@ -205,35 +207,35 @@ def create_app(
         exception_handlers={404: no_such_path, 405: no_such_method},
         middleware=_middleware(options),
     )
-    app.state.engine = engine
-    app.state.attempts = attempts
-    app.state.link = link
-    app.state.commands = commands
-    app.state.blobs = blobs
-    app.state.places = places
-    app.state.env_host_offer = env_host_offer
-    app.state.upload_locks = {}
-    link.keep_parameters = parameters.Parameters(engine, blobs).keep
-    app.state.manifests = nodes.Manifests(engine)
-    app.state.trust = options.trust
-    app.state.auth = Auth(
-        engine,
-        required=options.auth_required,
-        admin_token=options.admin_token,
-        session_s=options.session_s,
+    context = ServerContext(
+        engine=engine,
+        attempts=attempts,
+        link=link,
+        commands=commands,
+        blobs=blobs,
+        places=places,
+        env_host_offer=env_host_offer,
+        trust=options.trust,
+        auth=Auth(
+            engine,
+            required=options.auth_required,
+            admin_token=options.admin_token,
+            session_s=options.session_s,
+        ),
+        login_limiter=LoginLimiter(options.login_tries),
+        control=ControlCheck(engine, is_here=options.is_control),
+        metrics=Metrics(),
+        presence=Presence(engine),
+        polls=Polls(),
+        stops=Stops(engine.feed),
+        push_allow=options.push_allow,
+        body_bytes_max=options.body_bytes_max,
+        workers_changed=workers_changed,
+        openapi=openapi(NATIVE),
     )
-    app.state.login_limiter = LoginLimiter(options.login_tries)
-    app.state.control = ControlCheck(engine, is_here=options.is_control)
-    app.state.metrics = Metrics()
-    app.state.presence = Presence(engine)
-    app.state.polls = Polls()
-    app.state.stopping = asyncio.Event()
-    app.state.stops = Stops(engine.feed)
-    app.state.version_numbers = {}
-    app.state.push_allow = options.push_allow
-    app.state.body_bytes_max = options.body_bytes_max
-    app.state.workers_changed = workers_changed
-    app.state.stream = stream.Hub(engine)
-    app.state.events = events.TenantEvents(engine, link, app.state.commands)
-    app.state.openapi = openapi(NATIVE)
+    context.add(
+        nodes.Manifests(engine), stream.Hub(engine), events.TenantEvents(engine, link, commands)
+    )
+    link.keep_parameters = parameters.Parameters(engine, blobs).keep
+    app.state.context = context
     return app

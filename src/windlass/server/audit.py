@@ -3,11 +3,12 @@
 import msgspec
 from starlette.requests import Request
 
-from windlass.engine.engine import Engine
 from windlass.model.access import Audit
+from windlass.model.rows import Version
 from windlass.model.tenants import DEFAULT
 from windlass.server.auth import Who
 from windlass.server.caller import who
+from windlass.server.context import context_of
 
 
 def line(
@@ -21,7 +22,7 @@ async def note(
     request: Request, action: str, target_type: str = "", target_id: str = "", **detail: object
 ) -> None:
     """Write down what the caller of a request has done, where the act has no commit of its own."""
-    await request.app.state.engine.write(line(request, action, target_type, target_id, **detail))
+    await context_of(request).engine.write(line(request, action, target_type, target_id, **detail))
 
 
 async def note_as(
@@ -34,7 +35,7 @@ async def note_as(
 ) -> None:
     """Write down what somebody has done whom no token names."""
     row = _line(request, actor, action, target_type, target_id, detail)
-    await request.app.state.engine.write(row)
+    await context_of(request).engine.write(row)
 
 
 def _line(
@@ -45,7 +46,7 @@ def _line(
     target_id: str,
     detail: dict[str, object],
 ) -> Audit:
-    engine: Engine = request.app.state.engine
+    engine = context_of(request).engine
     caller: Who | None = getattr(request.state, "who", None)
     return Audit(
         id=engine.new_id(),
@@ -57,3 +58,8 @@ def _line(
         detail=msgspec.json.encode(detail).decode(),
         tenant=caller.tenant if caller is not None else DEFAULT,
     )
+
+
+def version_line(request: Request, action: str, kind: str, version: Version) -> Audit:
+    """The audit line of a version, for the commit that adds it."""
+    return line(request, action, kind, version.flow_id, version=version.number)

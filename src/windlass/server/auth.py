@@ -23,6 +23,7 @@ from windlass.model.errors import BadRequest, Conflict, Denied, NotFound, Unauth
 from windlass.model.rows import Row
 from windlass.model.tenants import ALL, DEFAULT, check_tenant
 from windlass.ports.store import Cond
+from windlass.server.context import context_of
 from windlass.server.sessions import Sessions, is_session
 
 ROLES = ("viewer", "operator", "worker", "admin")
@@ -240,17 +241,12 @@ class Auth:
         self._known.pop(gone.hash, None)
 
 
-def auth_of(request: Request) -> Auth:
-    auth: Auth = request.app.state.auth
-    return auth
-
-
 async def check_again(request: Request) -> None:
     """Whether the caller may still do what its request asked for, or an error that says why not.
     An address that was signed is as good as its signature."""
     role: str | None = getattr(request.state, "role", None)
     if role is not None:
-        await auth_of(request).check(request, role, STALE_MS)
+        await context_of(request).auth.check(request, role, STALE_MS)
 
 
 def bearer(request: HTTPConnection) -> str:

@@ -5,12 +5,11 @@ import logging
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from windlass.engine.attempts import Attempts
 from windlass.engine.envs.lease import watch
-from windlass.engine.envs.places import Places
 from windlass.model.envs import place_name
 from windlass.model.errors import WindlassError
 from windlass.ports.env import PlaceError, PlaceGone, RuntimeAway, SocketEnded, StalePlace
+from windlass.server.context import context_of
 
 log = logging.getLogger(__name__)
 
@@ -20,8 +19,8 @@ _GONE = 1011
 
 async def drive_browser(websocket: WebSocket) -> None:
     """`/api/v1/envs/sessions/{id}/cdp`: the attempt's own token opens it, and nothing else."""
-    places: Places = websocket.app.state.places
-    attempts: Attempts = websocket.app.state.attempts
+    places = context_of(websocket).places
+    attempts = context_of(websocket).attempts
     query = websocket.query_params
     attempt_id = query.get("attempt", "")
     try:
@@ -35,7 +34,7 @@ async def drive_browser(websocket: WebSocket) -> None:
         return
     await websocket.accept()
     revoked = asyncio.Event()
-    watching = asyncio.ensure_future(watch(websocket.app.state.engine, session, revoked))
+    watching = asyncio.ensure_future(watch(context_of(websocket).engine, session, revoked))
     try:
         name, epoch = place_name(session.id), session.epoch
         ended = await backend.serve(name, epoch, ClientSocket(websocket), revoked)

@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from windlass.engine.engine import Engine
 from windlass.engine.workers import check_id
 from windlass.model.errors import BadRequest, Denied, WindlassError
 from windlass.model.tenants import ALL
 from windlass.ports.env import SocketEnded
-from windlass.server.auth import Auth, bearer, check_local
+from windlass.server.auth import bearer, check_local
+from windlass.server.context import context_of
 
 log = logging.getLogger(__name__)
 
@@ -31,14 +31,14 @@ async def env_host_link(websocket: WebSocket) -> None:
         return
     await websocket.accept()
     log.info("env host %s offers %s", name, ", ".join(kinds))
-    offer: Offer = websocket.app.state.env_host_offer
+    offer = context_of(websocket).env_host_offer
     await offer(HostSocket(websocket), name, kinds)
     log.info("env host %s is gone", name)
 
 
 async def _check(websocket: WebSocket, name: str, kinds: Sequence[str]) -> None:
-    auth: Auth = websocket.app.state.auth
-    engine: Engine = websocket.app.state.engine
+    auth = context_of(websocket).auth
+    engine = context_of(websocket).engine
     check_id(name)
     if not kinds or len(kinds) > _KINDS_MAX:
         raise BadRequest("say which kinds of environments it has: kinds=container,browser")

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from windlass.model.errors import Unavailable, WindlassError
 from windlass.ports.env import Executed, OnOutput
 from windlass.protocol.envs import EnvContent, EnvExecuted
+from windlass.server.context import context_of
 from windlass.server.event_stream import EventStream
 from windlass.server.http import problem, reply
 from windlass.server.waiting import hung_up
@@ -31,7 +32,7 @@ Run = Callable[[OnOutput | None, asyncio.Event], Awaitable[Executed]]
 async def answer_with(request: Request, run: Run) -> Response:
     """What came of a command, in the form that was asked for."""
     if "text/event-stream" in request.headers.get("accept", ""):
-        return EventStream(request, _events(run, request.app.state.stopping))
+        return EventStream(request, _events(run, context_of(request).stopping))
     gone = asyncio.Event()
     running = asyncio.ensure_future(run(None, gone))
     leaving = asyncio.ensure_future(hung_up(request))

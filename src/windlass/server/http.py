@@ -25,6 +25,7 @@ from windlass.model.errors import (
 from windlass.model.values import DEPTH_MAX, depth_of, readable
 from windlass.protocol.api import ErrorView, Problem
 from windlass.protocol.packages.errors import PackageError
+from windlass.server.context import context_of
 from windlass.server.spelling import check_spelling
 
 T = TypeVar("T")
@@ -95,7 +96,7 @@ def parse_json(body: bytes, type_: type[T], *, empty: bytes = b"{}", raw_checked
 
 
 async def read_json(request: Request, type_: type[T], *, raw_checked: bool = True) -> T:
-    body = await read_body(request, request.app.state.body_bytes_max)
+    body = await read_body(request, context_of(request).body_bytes_max)
     if len(body) > _INLINE_BYTES:
         # Looking through megabytes takes a while; others should not wait for it.
         return await asyncio.to_thread(parse_json, body, type_, raw_checked=raw_checked)

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from windlass.model.errors import Denied
 from windlass.model.rows import Attempt
 from windlass.server.caller import who
+from windlass.server.context import context_of
 
 
 async def others_attempts(request: Request, attempt_ids: Iterable[str]) -> frozenset[str]:
@@ -18,7 +19,7 @@ async def others_attempts(request: Request, attempt_ids: Iterable[str]) -> froze
     caller, wanted = who(request), frozenset(attempt_ids)
     if not caller.workers or not wanted:
         return frozenset()
-    async with request.app.state.engine.store.session() as session:
+    async with context_of(request).engine.store.session() as session:
         rows = await session.rows(Attempt, sorted(wanted))
     return wanted - {row.id for row in rows if caller.acts_for(row.worker_id)}
 

@@ -80,3 +80,9 @@ async def fetch_filtered(
         after = getattr(rows[-1], order)
     more = len(found) > limit
     return found[:limit], getattr(found[limit - 1], order) if more else None
+
+
+def like(text: str) -> str:
+    """A pattern for text anywhere; `*` stands for anything."""
+    safe = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return safe.replace("*", "%") if "*" in text else f"%{safe}%"

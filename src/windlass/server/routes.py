@@ -13,6 +13,7 @@ from starlette.routing import Route as StarletteRoute
 
 from windlass.model.errors import WindlassError
 from windlass.server.auth import Who, check_again
+from windlass.server.context import context_of
 from windlass.server.http import problem, request_id_of
 from windlass.server.signed import bearer_of
 
@@ -57,7 +58,7 @@ async def caller(request: Request, role: str, *, signed: bool) -> Who:
     if by_address is not None:
         return by_address
     request.state.role = role
-    found: Who = await request.app.state.auth.check(request, role)
+    found: Who = await context_of(request).auth.check(request, role)
     return found
 
 
@@ -70,7 +71,7 @@ def serve(route: Route) -> StarletteRoute:
             if route.role is not None:
                 request.state.who = await caller(request, route.role, signed=route.signed)
             if route.control:
-                await request.app.state.control.check()
+                await context_of(request).control.check()
             response = await route.handler(request)
             if route.method == "GET" and time.perf_counter() - began > _LONG_S:
                 await check_again(request)
@@ -81,7 +82,9 @@ def serve(route: Route) -> StarletteRoute:
         except Exception as error:
             log.exception("%s %s failed", route.method, route.path)
             response = route.errors(error, request_id_of(request))
-        request.app.state.metrics.request(route, response.status_code, time.perf_counter() - began)
+        context_of(request).metrics.request(
+            route, response.status_code, time.perf_counter() - began
+        )
         return response
 
     return StarletteRoute(route.path, endpoint, methods=[route.method])

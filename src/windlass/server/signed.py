@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlencode
 from starlette.requests import Request
 
 from windlass.server.auth import Who
+from windlass.server.context import context_of
 
 VALID_S = 3600
 _BEARER = Who("a signed address", "worker")
@@ -29,7 +30,7 @@ async def bearer_of(request: Request) -> Who | None:
     shown, expires = query.pop("signature", ""), query.get("expires", "")
     if not shown or not expires.isdecimal():
         return None
-    store = request.app.state.engine.store
+    store = context_of(request).engine.store
     secret = bytes.fromhex(await store.secret())
     expected = _signature(secret, request.url.path, query)
     good = hmac.compare_digest(expected.encode(), shown.encode())

@@ -13,6 +13,7 @@ from windlass.engine.feed import Feed
 from windlass.model.assignment import Assignment
 from windlass.ports.work import Waiting
 from windlass.server.auth import check_again
+from windlass.server.context import context_of
 
 _LONG_S = 2.0
 """After how long it is asked again whether the caller may have work."""
@@ -23,7 +24,7 @@ async def wait_for_news(request: Request, heard: asyncio.Event, wait_s: float) -
     waits = [
         asyncio.ensure_future(heard.wait()),
         asyncio.ensure_future(hung_up(request)),
-        asyncio.ensure_future(request.app.state.stopping.wait()),
+        asyncio.ensure_future(context_of(request).stopping.wait()),
     ]
     try:
         await asyncio.wait(waits, timeout=wait_s, return_when="FIRST_COMPLETED")
@@ -44,7 +45,7 @@ async def wait_for_work(
     given = asyncio.ensure_future(waiting.assignments())
     others = [
         asyncio.ensure_future(hung_up(request)),
-        asyncio.ensure_future(request.app.state.stopping.wait()),
+        asyncio.ensure_future(context_of(request).stopping.wait()),
     ]
     if heard is not None:
         others.append(asyncio.ensure_future(heard.wait()))

@@ -23,6 +23,7 @@ from windlass.model.errors import WindlassError
 from windlass.model.states import RunState
 from windlass.model.visible import visible
 from windlass.protocol.link.envelope import FRAME_BYTES_MAX
+from windlass.server.context import ServerContext
 from windlass.wiring import backup, stores
 from windlass.wiring.connections import bounded
 from windlass.wiring.examples import HELLO, HELLO_PARAMS
@@ -147,7 +148,8 @@ class Web(uvicorn.Server):
         self._app = app
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._app.state.stopping.set()
+        context: ServerContext = self._app.state.context
+        context.stopping.set()
         super().handle_exit(sig, frame)
 
 

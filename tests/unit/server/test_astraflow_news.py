@@ -10,15 +10,16 @@ from windlass.model.errors import BadRequest
 from windlass.model.rows import Run
 from windlass.model.states import RunState
 from windlass.protocol.link import messages as m
-from windlass.server.api.fleet import camel, camel_capabilities, wanted
-from windlass.server.compat.astraflow.news import News, feedback_news
-from windlass.server.compat.astraflow.streams import Stream
-from windlass.server.compat.astraflow.workers import (
+from windlass.server.announcements import (
     capabilities_in,
     is_heartbeat,
     is_registration,
     packages_in,
 )
+from windlass.server.api.fleet import wanted
+from windlass.server.compat.astraflow.news import News, feedback_news
+from windlass.server.compat.astraflow.streams import Stream
+from windlass.server.worker_details import camel, camel_capabilities
 
 
 def run(seq: int = 1, state: RunState = RunState.RUNNING, id_: str = "r") -> Run:

@@ -335,6 +335,25 @@ async def test_what_is_done_with_dead_letters_and_its_lines_are_one_commit_each(
             assert done == (1, [f"dead.{act}"])
 
 
+async def test_what_is_done_with_saved_views_and_its_lines_are_one_commit_each() -> None:
+    at = "/api/v1/views"
+    async with api() as said:
+        assert await said.act(f"POST {at}", {"name": "mine"}) == (1, ["view.create"])
+        view = said.answer["id"]
+        changed = await said.act(f"PATCH {at}/{{id}}", {"query": "status:failed"}, id=view)
+        assert changed == (1, ["view.change"])
+        assert await said.act(f"DELETE {at}/{{id}}", id=view) == (1, ["view.delete"])
+
+
+async def test_a_bulk_job_and_its_line_are_one_commit_and_so_is_stopping_it() -> None:
+    async with api() as said:
+        run = await said.local.start(CALLS)
+        began = await said.act("POST /api/v1/bulk", {"act": "cancel", "ids": [run]})
+        assert began == (1, ["bulk.start"])
+        job = said.answer["id"]
+        assert await said.act("POST /api/v1/bulk/{id}/stop", id=job) == (1, ["bulk.stop"])
+
+
 class NoImages:
     """Says that it can make images; nobody asks it to."""
 

@@ -1113,10 +1113,10 @@ export interface paths {
             cookie?: never;
         };
         /** Workflow runs, oldest first; natively, or with `q`, runs of all kinds, newest first. */
-        get: operations["runs_list_runs"];
+        get: operations["shared_paths_list_runs"];
         put?: never;
         /** Start a run of a flow by its name, or of a workflow in the body; with an Idempotency-Key or */
-        post: operations["runs_start"];
+        post: operations["shared_paths_start"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1148,7 +1148,7 @@ export interface paths {
             cookie?: never;
         };
         /** One run with its shared state; `waitMs` waits for its end that long. */
-        get: operations["runs_get_run"];
+        get: operations["shared_paths_get_run"];
         put?: never;
         post?: never;
         /** Delete a run that has ended, with its tasks, events, logs and shared values. */
@@ -1304,7 +1304,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Ask a run to stop: what waits ends now, what runs is told and given a moment. */
-        post: operations["runs_cancel"];
+        post: operations["shared_paths_cancel"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6990,7 +6990,7 @@ export interface operations {
             };
         };
     };
-    runs_list_runs: {
+    shared_paths_list_runs: {
         parameters: {
             query?: {
                 q?: string;
@@ -7025,7 +7025,7 @@ export interface operations {
             };
         };
     };
-    runs_start: {
+    shared_paths_start: {
         parameters: {
             query?: never;
             header?: never;
@@ -7091,7 +7091,7 @@ export interface operations {
             };
         };
     };
-    runs_get_run: {
+    shared_paths_get_run: {
         parameters: {
             query?: {
                 waitMs?: string;
@@ -7428,7 +7428,7 @@ export interface operations {
             };
         };
     };
-    runs_cancel: {
+    shared_paths_cancel: {
         parameters: {
             query?: never;
             header?: never;

@@ -25,9 +25,9 @@ from windlass.server.api.packages import readable
 from windlass.server.api.runs import find
 from windlass.server.audit import line
 from windlass.server.caller import check_steers, engine_of
-from windlass.server.commands import Commands, target_of
+from windlass.server.commands import target_of
+from windlass.server.context import context_of
 from windlass.server.http import parse_json, read_body, read_json, reply
-from windlass.server.link.plane import LinkPlane
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
@@ -37,18 +37,13 @@ _URL = re.compile(r"https?://\S+")
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 
-def link_of(request: Request) -> LinkPlane:
-    link: LinkPlane = request.app.state.link
-    return link
-
-
 async def command(request: Request) -> Response:
     """Tell a worker to drain, to take work again, to give up its runs, or about packages."""
-    text = await read_body(request, request.app.state.body_bytes_max)
+    text = await read_body(request, context_of(request).body_bytes_max)
     body = parse_json(text, CommandBody)
     if body.type not in TYPES:
         raise BadRequest(f'no command "{body.type}"; there are {", ".join(TYPES)}')
-    commands: Commands = request.app.state.commands
+    commands = context_of(request).commands
     engine = engine_of(request)
     key = request.headers.get("idempotency-key", "")
     keyed = Keyed(engine, f"command {request.path_params['id']}", key, text)
@@ -138,7 +133,7 @@ async def rebind_run(request: Request) -> Response:
     worker_id = body.worker_id or None
     noted = line(request, "run.rebind", "run", run.id, workerId=worker_id)
     moved = await rebind.rebind(engine_of(request), run, worker_id, noted)
-    commands: Commands = request.app.state.commands
+    commands = context_of(request).commands
     for worker_id in sorted(set(moved.was.values()) - {moved.worker_id}):
         await commands.tell_moved(worker_id, body.reason, [run.id])
     view = ReboundView(

@@ -18,8 +18,8 @@ from windlass.protocol.envs import (
     OfAttempt,
     snapshot_view,
 )
-from windlass.server.api.envs import places_of
 from windlass.server.api.ledger import engine_for
+from windlass.server.context import context_of
 from windlass.server.env_output import answer_with
 from windlass.server.http import read_json, reply
 from windlass.server.routes import Route
@@ -33,7 +33,7 @@ async def execute(request: Request) -> Response:
     """An attempt runs a command in its place, to its end; as server-sent events if it asks so."""
     body = await read_json(request, EnvExec)
     await _check(request, body)
-    places = places_of(request)
+    places = context_of(request).places
     return await answer_with(request, lambda hear, gone: places.execute(body, hear, gone))
 
 
@@ -41,14 +41,14 @@ async def read(request: Request) -> Response:
     """An attempt reads a file of its place."""
     body = await read_json(request, EnvRead)
     await _check(request, body)
-    return reply(EnvContent(data=await places_of(request).read(body)))
+    return reply(EnvContent(data=await context_of(request).places.read(body)))
 
 
 async def write(request: Request) -> Response:
     """An attempt puts a file into its place."""
     body = await read_json(request, EnvWrite)
     await _check(request, body)
-    await places_of(request).write(body)
+    await context_of(request).places.write(body)
     return reply(OkView())
 
 
@@ -56,14 +56,14 @@ async def snapshot(request: Request) -> Response:
     """An attempt has its place kept as it is."""
     body = await read_json(request, EnvMark)
     await _check(request, body)
-    return reply(snapshot_view(await places_of(request).photograph(body)))
+    return reply(snapshot_view(await context_of(request).places.photograph(body)))
 
 
 async def door(request: Request) -> Response:
     """Where an attempt reaches its browser."""
     body = await read_json(request, EnvMark)
     await _check(request, body)
-    session = await places_of(request).let_in(body)
+    session = await context_of(request).places.let_in(body)
     query = urlencode({"attempt": body.attempt_id, "token": str(body.token)})
     return reply(EnvDoor(path=f"/api/v1/envs/sessions/{quote(session.id, safe='')}/cdp?{query}"))
 

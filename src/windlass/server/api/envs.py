@@ -5,10 +5,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.engine.engine import Engine
-from windlass.engine.envs import resources
 from windlass.engine.envs.follow import get_session, snapshots_of
-from windlass.engine.envs.places import Places
-from windlass.engine.envs.resources import ResourceChange, get_resource
+from windlass.engine.envs.resources import get_resource
 from windlass.kernel.events import EnvGivenUp
 from windlass.model.env_drift import drift_of
 from windlass.model.envs import (
@@ -19,11 +17,9 @@ from windlass.model.envs import (
     EnvState,
     env_key,
     place_name,
-    resource_id,
 )
 from windlass.model.errors import BadRequest
 from windlass.model.limits import LimitUse, limit_id
-from windlass.model.values import storable
 from windlass.ports.store import Cond
 from windlass.protocol.api import OkView, Page
 from windlass.protocol.envs import (
@@ -40,17 +36,14 @@ from windlass.protocol.envs import (
 )
 from windlass.server.audit import line, note
 from windlass.server.caller import engine_of, who
+from windlass.server.context import context_of
+from windlass.server.env_changes import resource_changed, resource_deleted, resource_made
 from windlass.server.env_output import answer_with
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 
 _REASON_CHARS_MAX = 500
-
-
-def places_of(request: Request) -> Places:
-    places: Places = request.app.state.places
-    return places
 
 
 # Resources
@@ -72,7 +65,7 @@ async def resource_views(
     async with engine.system.store.session() as session:
         found = await session.rows(LimitUse, keys) if keys else []
     uses = {use.id: use for use in found}
-    hosts = places_of(request).hosts
+    hosts = context_of(request).places.hosts
     return [
         resource_view(row, uses.get(key), hosts.missing(row.kind))
         for row, key in zip(rows, keys, strict=True)
@@ -104,27 +97,7 @@ async def view_of(request: Request, row: EnvResource) -> EnvResourceView:
 async def make_resource(request: Request) -> Response:
     """Make a resource: what its places are, and how many there may be at once."""
     body = await read_json(request, EnvResourceBody)
-    return reply(await view_of(request, await made(request, body)), 201)
-
-
-async def made(request: Request, body: EnvResourceBody) -> EnvResource:
-    engine = engine_of(request)
-    now = engine.store.now()
-    wanted = EnvResource(
-        id=resource_id(engine.home, body.name),
-        tenant=engine.home,
-        name=body.name,
-        kind=body.kind,
-        capacity=body.capacity,
-        config=storable(msgspec.json.encode(body.config).decode()),
-        metadata=storable(msgspec.json.encode(body.metadata).decode()),
-        status=body.status,
-        created_at=now,
-        created_by=who(request).name,
-        changed_at=now,
-    )
-    noted = line(request, "env.resource.make", "env_resource", wanted.id, kind=body.kind)
-    return await resources.create(engine, places_of(request).hosts, wanted, noted)
+    return reply(await view_of(request, await resource_made(request, body)), 201)
 
 
 async def get_one_resource(request: Request) -> Response:
@@ -136,33 +109,18 @@ async def get_one_resource(request: Request) -> Response:
 async def change_resource(request: Request) -> Response:
     """Change what the body names, and nothing else."""
     body = await read_json(request, EnvResourcePatch)
-    return reply(await view_of(request, await changed(request, body)))
-
-
-async def changed(request: Request, body: EnvResourcePatch) -> EnvResource:
-    engine = engine_of(request)
-    row = await get_resource(engine, request.path_params["id"])
-    to = ResourceChange(**msgspec.structs.asdict(body))
-    noted = line(request, "env.resource.change", "env_resource", row.id)
-    return await resources.change(engine, places_of(request).hosts, row, to, noted)
+    return reply(await view_of(request, await resource_changed(request, body)))
 
 
 async def delete_resource(request: Request) -> Response:
     """Delete a resource that has no sessions."""
-    await deleted(request)
+    await resource_deleted(request)
     return reply(OkView())
-
-
-async def deleted(request: Request) -> None:
-    engine = engine_of(request)
-    row = await get_resource(engine, request.path_params["id"])
-    noted = line(request, "env.resource.delete", "env_resource", row.id)
-    await resources.delete(engine, row, noted)
 
 
 async def list_kinds(request: Request) -> Response:
     """Which kinds of runtimes are at hand, and how to get the others."""
-    hosts = places_of(request).hosts
+    hosts = context_of(request).places.hosts
     views = [
         EnvKindView(
             kind=kind,
@@ -200,7 +158,9 @@ async def list_sessions(request: Request) -> Response:
 async def get_one_session(request: Request) -> Response:
     """A session with its snapshots."""
     session = await _session(request)
-    return reply(session_view(session, await snapshots_of(places_of(request).engine, session)))
+    return reply(
+        session_view(session, await snapshots_of(context_of(request).places.engine, session))
+    )
 
 
 async def _session(request: Request) -> EnvSession:
@@ -244,7 +204,7 @@ async def take_snapshot(request: Request) -> Response:
     """Keep a place as it is."""
     session = await _session(request)
     await note(request, "env.session.snapshot", "env_session", session.id)
-    return reply(snapshot_view(await places_of(request).snapshot(session)), 201)
+    return reply(snapshot_view(await context_of(request).places.snapshot(session)), 201)
 
 
 async def execute(request: Request) -> Response:
@@ -253,13 +213,13 @@ async def execute(request: Request) -> Response:
     body = await read_json(request, EnvExecBody)
     session = await _session(request)
     await note(request, "env.session.exec", "env_session", session.id, command=body.command)
-    places = places_of(request)
+    places = context_of(request).places
     return await answer_with(request, lambda hear, gone: places.look(session, body, hear, gone))
 
 
 async def screenshot(request: Request) -> Response:
     """What a browser shows, as PNG."""
-    image = await places_of(request).screenshot(await _session(request))
+    image = await context_of(request).places.screenshot(await _session(request))
     return Response(image, media_type="image/png", headers={"Cache-Control": "no-store"})
 
 

@@ -11,13 +11,14 @@ from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.rows import Worker
 from windlass.model.times import iso
-from windlass.model.values import is_list, is_object
+from windlass.model.values import is_object
 from windlass.ports.store import Cond
-from windlass.protocol.workers_api import WorkerList, WorkerPackage, WorkerView
+from windlass.protocol.workers_api import WorkerList, WorkerView
 from windlass.server.caller import engine_of
 from windlass.server.http import reply, whole_number
 from windlass.server.paging import fetch_filtered
 from windlass.server.routes import Route
+from windlass.server.worker_details import camel, camel_capabilities, camel_heartbeat, packages_of
 
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _MOST = 10**9
@@ -185,34 +186,6 @@ def is_connected(row: Worker, state: str) -> bool:
 def is_registered(state: str) -> bool:
     """Whether it is still counted on: one that is gone for good registers anew."""
     return state != "offline"
-
-
-def packages_of(meta: dict[str, Any]) -> list[WorkerPackage]:
-    given = meta.get("packages")
-    return [
-        WorkerPackage(name=str(p["name"]), version=str(p["version"]), status=str(p["status"]))
-        for p in (given if is_list(given) else ())
-        if is_object(p) and {"name", "version", "status"} <= p.keys()
-    ]
-
-
-def camel(fields: dict[str, Any]) -> dict[str, Any]:
-    """Fields under the names JSON gives them; what is below them stays as it is."""
-    found: dict[str, Any] = {}
-    for name, value in fields.items():
-        first, *rest = name.split("_")
-        found[first + "".join(word.capitalize() for word in rest)] = value
-    return found
-
-
-def camel_capabilities(given: dict[str, Any]) -> dict[str, Any]:
-    concurrency = given.get("concurrency")
-    return {**given, "concurrency": camel(concurrency) if is_object(concurrency) else {}}
-
-
-def camel_heartbeat(given: dict[str, Any]) -> dict[str, Any]:
-    metrics = given.get("metrics")
-    return {**given, "metrics": camel(metrics) if is_object(metrics) else {}}
 
 
 def is_healthy(meta: dict[str, Any]) -> bool:

@@ -12,7 +12,6 @@ from windlass.engine import flows, workflows
 from windlass.engine.catalog import catalog_of, packages_named
 from windlass.engine.compiling import compiled, read_text
 from windlass.engine.engine import Engine
-from windlass.model.access import Audit
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Flow, Version
 from windlass.model.values import is_object
@@ -26,16 +25,17 @@ from windlass.protocol.api import (
     VersionView,
     WarningView,
 )
-from windlass.server.audit import line
+from windlass.server.audit import version_line
 from windlass.server.caller import engine_of
+from windlass.server.context import context_of
 from windlass.server.http import parse_json, read_body, reply
-from windlass.server.paging import fetch_page
+from windlass.server.paging import fetch_page, like
 from windlass.server.routes import Route
 
 
 async def read_version(request: Request) -> tuple[object, VersionBody]:
     """A definition from the body: JSON around it, or YAML text by itself."""
-    body = await read_body(request, request.app.state.body_bytes_max)
+    body = await read_body(request, context_of(request).body_bytes_max)
     if "yaml" in request.headers.get("content-type", ""):
         try:
             text = body.decode()
@@ -63,7 +63,7 @@ async def push(request: Request) -> Response:
             definition,
             description=body.description,
             status=body.status,
-            along=partial(published, request, "flow.publish", "flow"),
+            along=partial(version_line, request, "flow.publish", "flow"),
         )
         target, created = done.target, done.created
     view = PublishedView(
@@ -76,11 +76,6 @@ async def push(request: Request) -> Response:
     return reply(view, 201 if created else 200)
 
 
-def published(request: Request, action: str, kind: str, version: Version) -> Audit:
-    """The audit line of a version, for the commit that adds it."""
-    return line(request, action, kind, version.flow_id, version=version.number)
-
-
 async def push_workflow(
     request: Request, name: str, definition: object, body: VersionBody
 ) -> tuple[flows.Startable, bool]:
@@ -91,7 +86,7 @@ async def push_workflow(
             text = f'the path names "{name}", the workflow is "{own[1]}" ({own[0]})'
             raise BadRequest(f"{text}; publish it under its own name or id")
     draft = body.status == "draft"
-    along = partial(published, request, "flow.publish", "flow")
+    along = partial(version_line, request, "flow.publish", "flow")
     done = await workflows.publish_workflow(
         engine_of(request), definition, draft=draft, along=along
     )
@@ -127,12 +122,6 @@ async def list_flows(request: Request) -> Response:
     where = [Cond("name", "like", like(text))] if text else []
     rows, next_ = await fetch_page(request, Flow, where)
     return reply(Page(items=await flow_views(engine_of(request), rows), next=next_))
-
-
-def like(text: str) -> str:
-    """A pattern for text anywhere; `*` stands for anything."""
-    safe = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return safe.replace("*", "%") if "*" in text else f"%{safe}%"
 
 
 async def flow_views(engine: Engine, rows: list[Flow]) -> list[FlowView]:

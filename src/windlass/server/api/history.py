@@ -1,6 +1,5 @@
 """What happened in a run: its tasks, attempts, revisions and events, as pages or as a stream."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
@@ -14,20 +13,20 @@ from windlass.model.errors import BadRequest
 from windlass.model.notes import read_notes
 from windlass.model.patches import GraphPatch, read_patch
 from windlass.model.pods import lease_of
-from windlass.model.rows import Attempt, Event, Run, Task
-from windlass.model.states import RUN_ENDED, TASK_ENDED, TaskState
+from windlass.model.rows import Attempt, Event, Task
+from windlass.model.states import TASK_ENDED, TaskState
 from windlass.ports.store import Cond
 from windlass.protocol.api import AttemptView, EventView, Page, RevisionView, TaskView
-from windlass.server.api.logs import log_texts, whole_log
 from windlass.server.api.runs import find
 from windlass.server.caller import engine_of
 from windlass.server.event_stream import EventStream
 from windlass.server.http import number_of, page_limit, raw, reply, whole_number
+from windlass.server.log_texts import log_texts, whole_log
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
+from windlass.server.run_events import EVENTS_MAX, events_after, follow, sse
 
 _KEEPALIVE_S = 15.0
-_EVENTS_MAX = 1000
 
 
 async def list_tasks(request: Request) -> Response:
@@ -128,7 +127,7 @@ async def list_events(request: Request) -> Response:
         resumed = number_of(request.headers.get("last-event-id", ""))
         after = after if resumed is None else resumed
         return EventStream(request, stream(engine, run.id, after))
-    limit = page_limit(request, 500, _EVENTS_MAX)
+    limit = page_limit(request, 500, EVENTS_MAX)
     rows = await events_after(engine, run.id, after, limit + 1)
     items = [event_view(row) for row in rows[:limit]]
     return reply(Page(items=items, next=rows[limit - 1].seq if len(rows) > limit else None))
@@ -159,11 +158,6 @@ def revision_view(row: GraphPatch) -> RevisionView:
     )
 
 
-async def events_after(engine: Engine, run_id: str, after: int, limit: int) -> list[Event]:
-    where = [Cond("run_id", "=", run_id), Cond("seq", ">", after)]
-    return await engine.store.page(Event, where, order="seq", limit=limit)
-
-
 def event_view(event: Event) -> EventView:
     return EventView(
         seq=event.seq,
@@ -184,48 +178,6 @@ async def stream(engine: Engine, run_id: str, after: int) -> AsyncGenerator[byte
                 after = row.seq
                 yield sse(str(row.seq), row.type, msgspec.json.encode(event_view(row)))
     yield sse(str(after), "end", b"{}")
-
-
-async def follow(
-    engine: Engine, run_id: str, after: int, keepalive_s: float
-) -> AsyncGenerator[Event | None]:
-    """Events of a run by `seq`, without a gap, until it has ended; None when nothing has come for
-    so long."""
-    waiter = engine.feed.watch(run_id)
-    idle_s = 0.0
-    try:
-        while True:
-            waiter.clear()
-            rows = await events_after(engine, run_id, after, _EVENTS_MAX)
-            for row in rows:
-                after = row.seq
-                yield row
-            if len(rows) == _EVENTS_MAX:
-                continue
-            if not rows and await has_ended(engine, run_id, after):
-                return
-            if rows:
-                idle_s = 0.0
-                continue
-            try:
-                await asyncio.wait_for(waiter.wait(), engine.settings.look_s)
-            except TimeoutError:
-                idle_s += engine.settings.look_s
-                if idle_s >= keepalive_s:
-                    idle_s = 0.0
-                    yield None
-    finally:
-        engine.feed.unwatch(run_id, waiter)
-
-
-async def has_ended(engine: Engine, run_id: str, seq: int) -> bool:
-    async with engine.store.session() as session:
-        rows = await session.rows(Run, [run_id])
-    return not rows or (rows[0].state in RUN_ENDED and rows[0].seq <= seq)
-
-
-def sse(id_: str, event: str, data: bytes) -> bytes:
-    return b"id: %s\nevent: %s\ndata: %s\n\n" % (id_.encode(), event.encode(), data)
 
 
 _ONE = "/api/v1/runs/{id}"

@@ -4,16 +4,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from windlass.engine.envs import images
 from windlass.engine.envs.images import get_image
 from windlass.model.envs import EnvImage
-from windlass.model.values import storable
 from windlass.ports.store import Cond
 from windlass.protocol.api import Page
 from windlass.protocol.envs import EnvImageBody, EnvImageView
-from windlass.server.api.envs import places_of
-from windlass.server.audit import line
-from windlass.server.caller import engine_of, who
+from windlass.server.caller import engine_of
+from windlass.server.env_changes import image_made
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
@@ -36,27 +33,7 @@ async def get_one_image(request: Request) -> Response:
 async def make_image(request: Request) -> Response:
     """Have an image pulled or built; how it goes is told by the image itself."""
     body = await read_json(request, EnvImageBody)
-    return reply(image_view(await made(request, body), whole=True), 201)
-
-
-async def made(request: Request, body: EnvImageBody) -> EnvImage:
-    engine = engine_of(request)
-    now = engine.store.now()
-    built = f"localhost/windlass-image/{engine.home}-{body.name}:{now}".lower()
-    wanted = EnvImage(
-        id=engine.new_id(),
-        tenant=engine.home,
-        name=body.name,
-        source=body.source_type,
-        ref=body.image_ref if body.source_type == "registry" else built,
-        dockerfile=storable(body.dockerfile),
-        metadata=storable(msgspec.json.encode(body.metadata).decode()),
-        created_at=now,
-        created_by=who(request).name,
-        changed_at=now,
-    )
-    noted = line(request, "env.image.make", "env_image", wanted.id, name=body.name)
-    return await images.create(engine, places_of(request).hosts, wanted, noted)
+    return reply(image_view(await image_made(request, body), whole=True), 201)
 
 
 def image_view(row: EnvImage, *, whole: bool) -> EnvImageView:

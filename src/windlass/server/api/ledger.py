@@ -8,8 +8,7 @@ from starlette.responses import Response
 
 from windlass.engine import ledger, steering
 from windlass.engine.engine import Engine
-from windlass.engine.keys import Keyed
-from windlass.model.errors import BadRequest, NotFound
+from windlass.model.errors import BadRequest
 from windlass.model.ledger import (
     UNKNOWN,
     Action,
@@ -19,7 +18,7 @@ from windlass.model.ledger import (
     shown_action,
     shown_approval,
 )
-from windlass.model.rows import Attempt, Row
+from windlass.model.rows import Attempt
 from windlass.model.states import ATTEMPT_LIVE
 from windlass.model.tenants import ALL
 from windlass.ports.store import Cond
@@ -28,9 +27,10 @@ from windlass.protocol.exchange import ActionEnd, ActionReceipt, ActionStart
 from windlass.protocol.ledger import ActionView, ApprovalBody, ApprovalMade, ApprovalView
 from windlass.server.api.runs import find
 from windlass.server.api.steering import keyed
-from windlass.server.api.workers import attempts_of
+from windlass.server.approving import approved
 from windlass.server.audit import line
-from windlass.server.caller import engine_of, who
+from windlass.server.caller import attempts_of, engine_of, who
+from windlass.server.context import context_of
 from windlass.server.http import read_json, reply
 from windlass.server.own_attempts import check_own
 from windlass.server.paging import fetch_filtered, fetch_page
@@ -87,7 +87,7 @@ async def engine_for(request: Request, attempt_id: str, token: str) -> Engine:
     who(request).check_worker(request.path_params["id"])
     await check_own(request, attempt_id)
     await attempts_of(request).check_token(attempt_id, token)
-    engine: Engine = request.app.state.engine
+    engine = context_of(request).engine
     tenant = who(request).works_for
     return engine if tenant == ALL else engine.of(tenant)
 
@@ -163,38 +163,6 @@ async def approve(request: Request) -> Response:
     made, token = await approved(request, task_id, body.effect, body.reason, body.expires_in_s, key)
     view = msgspec.structs.asdict(approval_view(made, made.state))
     return reply(ApprovalMade(**view, token=token), 201 if token else 200)
-
-
-async def approved(
-    request: Request, task_id: str, effect: str, reason: str, expires_in_s: float, key: Keyed
-) -> tuple[Approval, str | None]:
-    """The approval that a request makes, with its token, or made before, without it."""
-    engine = engine_of(request)
-    approval_id, given = engine.new_id(), list[ledger.Given]()
-    noted = line(request, "approval.give", "approval", approval_id, task=task_id, reason=reason)
-
-    async def act(*along: Row) -> None:
-        made = await ledger.approve(
-            engine,
-            task_id,
-            effect,
-            reason,
-            noted,
-            *along,
-            approval_id=approval_id,
-            expires_in_s=expires_in_s,
-            by=who(request).name,
-        )
-        given.append(made)
-
-    counts = await key.once(approval_id, act)
-    if counts == approval_id:
-        return given[0]
-    async with engine.store.session() as session:
-        rows = await session.rows(Approval, [counts])
-    if not rows:
-        raise NotFound(f"approval {counts} went with its run")
-    return rows[0], None
 
 
 async def list_approvals(request: Request) -> Response:

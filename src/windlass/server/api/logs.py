@@ -1,8 +1,5 @@
 """What attempts said while they ran: chunk by chunk, or as one text beside each attempt."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,53 +11,11 @@ from windlass.protocol.api import Page
 from windlass.protocol.logs_api import LogView
 from windlass.server.api.runs import find
 from windlass.server.caller import engine_of
+from windlass.server.context import context_of
 from windlass.server.http import reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
 from windlass.server.said import CHANNEL
-
-CHANNELS = ("stdout", "stderr", "log")
-_CHARS_MAX = 64_000
-"""How much of one attempt's log stands beside the attempt: its end."""
-_CHUNKS_MAX = 5_000
-
-
-async def log_texts(request: Request, attempts: Sequence[Attempt]) -> dict[str, str]:
-    """The logs of some attempts, the end of each; those that run are not left behind."""
-    if not attempts:
-        return {}
-    await request.app.state.link.feedback.flush()
-    chunks = await engine_of(request).store.page(
-        LogChunk,
-        [
-            Cond("attempt_id", "in", [attempt.id for attempt in attempts]),
-            Cond("channel", "in", CHANNELS),
-        ],
-        order="number",
-        descending=True,
-        limit=_CHUNKS_MAX,
-    )
-    texts: defaultdict[str, list[str]] = defaultdict(list)
-    sizes: defaultdict[str, int] = defaultdict(int)
-    for chunk in chunks:
-        room = _CHARS_MAX - sizes[chunk.attempt_id]
-        if room > 0:
-            texts[chunk.attempt_id].append(chunk.text[-room:])
-            sizes[chunk.attempt_id] += len(chunk.text)
-    return {
-        attempt_id: ("…" if sizes[attempt_id] > _CHARS_MAX else "") + "".join(reversed(found))
-        for attempt_id, found in texts.items()
-    }
-
-
-def whole_log(attempt: Attempt, said: str | None) -> str | None:
-    """An attempt's log: what was said while it ran, or all of it once that came with its result.
-
-    Only on the link is what comes with a result said beside what was said before.
-    """
-    if is_link(attempt.queue):
-        return "\n".join(part for part in (said, attempt.log) if part) or None
-    return attempt.log or said or None
 
 
 async def list_logs(request: Request) -> Response:
@@ -69,7 +24,7 @@ async def list_logs(request: Request) -> Response:
     attempt = request.query_params.get("attempt", "")
     if not attempt.startswith(f"{run.id}~") or "@" not in attempt:
         raise BadRequest(f"attempt names one of run {run.id}: see /runs/{{id}}/attempts")
-    await request.app.state.link.feedback.flush()
+    await context_of(request).link.feedback.flush()
     ended = await engine_of(request).store.page(Attempt, [Cond("id", "=", attempt)], limit=1)
     if ended and ended[0].log and not is_link(ended[0].queue):
         return reply(Page(items=whole(ended[0], request.query_params.get("channel", ""))))

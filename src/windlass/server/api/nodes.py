@@ -18,6 +18,7 @@ from windlass.protocol.exchange import Wire
 from windlass.protocol.packages import versions
 from windlass.server.api.packages import may_read
 from windlass.server.caller import engine_of, who
+from windlass.server.context import context_of
 from windlass.server.http import page_limit, reply_tagged
 from windlass.server.routes import Route
 
@@ -93,7 +94,7 @@ async def list_categories(request: Request) -> Response:
 
 async def all_nodes(request: Request) -> list[dict[str, Any]]:
     """Every node of the packages the caller may see, with the versions that have it."""
-    manifests: Manifests = request.app.state.manifests
+    manifests = context_of(request).part(Manifests)
     engine = engine_of(request)
     rows = await engine.store.query(
         "list_package_versions", count_max=_VERSIONS_MAX, tenant=engine.tenant

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from windlass.engine.engine import Engine
 from windlass.engine.window_counts import SLICES, WindowCount
 from windlass.engine.workers import count_workers
+from windlass.engine.workflows import outline_of
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.ids import uuid7
 from windlass.model.rows import Attempt, Checkpoint, Run, Task, Version
@@ -19,7 +20,6 @@ from windlass.protocol.exchange import Wire
 from windlass.server.api.history import task_view
 from windlass.server.api.runs import find
 from windlass.server.caller import engine_of
-from windlass.server.compat.astraflow.runs import outline_of
 from windlass.server.http import raw, reply
 from windlass.server.routes import Route
 

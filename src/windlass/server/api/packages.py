@@ -9,7 +9,6 @@ from starlette.responses import FileResponse, Response
 from windlass.engine import packages
 from windlass.model.errors import Denied, NotFound
 from windlass.model.packages import Package, PackageVersion
-from windlass.ports.blobs import Blobs
 from windlass.ports.store import Cond
 from windlass.protocol.packages.archive import Limits, inspect
 from windlass.protocol.packages.signature import Trust, verify
@@ -23,12 +22,12 @@ from windlass.protocol.packages_api import (
     TransferBody,
     VisibilityBody,
 )
-from windlass.server.api.flows import like
 from windlass.server.audit import line
 from windlass.server.auth import Who
 from windlass.server.caller import engine_of, who
+from windlass.server.context import context_of
 from windlass.server.http import read_json, reply
-from windlass.server.paging import fetch_filtered
+from windlass.server.paging import fetch_filtered, like
 from windlass.server.routes import Route
 from windlass.server.uploads import Received, receive_file
 
@@ -36,11 +35,11 @@ from windlass.server.uploads import Received, receive_file
 async def publish(request: Request) -> Response:
     """Publish a `.cwx`, as the form field `file` or as the body; the same archive twice is one."""
     limits = Limits()
-    blobs: Blobs = request.app.state.blobs
+    blobs = context_of(request).blobs
     received = await receive_file(request, blobs, limits.archive_bytes)
     engine = engine_of(request)
     try:
-        archive = await asyncio.to_thread(look_into, received, limits, request.app.state.trust)
+        archive = await asyncio.to_thread(look_into, received, limits, context_of(request).trust)
         manifest = archive.contents.manifest
         await check_publisher(request, manifest.name)
         known = await packages.check_free(engine, archive)
@@ -200,7 +199,7 @@ async def archive(request: Request) -> Response:
     engine = engine_of(request)
     name = (await readable(request, request.path_params["name"])).name
     version = await packages.get_version(engine, name, request.query_params.get("version", ""))
-    blobs: Blobs = request.app.state.blobs
+    blobs = context_of(request).blobs
     path = await blobs.path(packages.blob_key(version.name, version.version, version.sha256))
     return FileResponse(
         path,

@@ -18,6 +18,7 @@ from windlass.model.rows import Resource, Run
 from windlass.model.tenants import ALL
 from windlass.ports.blobs import Blobs
 from windlass.server.caller import engine_of, who
+from windlass.server.context import context_of
 from windlass.server.own_attempts import check_own
 from windlass.server.routes import Route
 
@@ -88,7 +89,7 @@ async def get_parameters(request: Request) -> Response:
         row = await find_kept(engine.system, attempt_id)
     if row is None or row.state != "complete":
         raise NotFound(f'nothing is kept for attempt "{attempt_id}"')
-    blobs: Blobs = request.app.state.blobs
+    blobs = context_of(request).blobs
     path = await blobs.path(resources.blob_key(row.id))
     return FileResponse(path, media_type=row.mime_type, headers={"X-Content-SHA256": row.sha256})
 

@@ -15,10 +15,9 @@ from windlass.protocol.pod_reports import PODS_PATH
 from windlass.protocol.pods_api import PodPage, PodProgressView, PodView
 from windlass.protocol.reason_words import say
 from windlass.protocol.reasons_api import ReasonView
-from windlass.server.api.flows import like
 from windlass.server.caller import engine_of
 from windlass.server.http import page_limit, reply
-from windlass.server.paging import cursor_of
+from windlass.server.paging import cursor_of, like
 from windlass.server.routes import Route
 
 _TEXT_CHARS_MAX = 200

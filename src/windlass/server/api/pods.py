@@ -4,7 +4,6 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine
 from windlass.engine.pod_progress import keep_progress
 from windlass.model.errors import StaleLease, Unauthorized
@@ -17,6 +16,7 @@ from windlass.protocol.pod_reports import PODS_PATH, REPORT_PATH, PodReport, Pod
 from windlass.server.api import blackboard, ledger
 from windlass.server.api.workers import report as hand_in
 from windlass.server.auth import bearer
+from windlass.server.context import context_of
 from windlass.server.http import read_json, reply
 from windlass.server.routes import Route
 from windlass.server.said import keep_log
@@ -42,7 +42,7 @@ async def report(request: Request) -> Response:
         error=body.error,
         usage=body.usage,
     )
-    attempts: Attempts = request.app.state.attempts
+    attempts = context_of(request).attempts
     receipt = await hand_in(attempts, result)
     return reply(PodReported(status=receipt.status, stop=True, detail=receipt.detail))
 
@@ -58,12 +58,12 @@ async def _keep(engine: Engine, attempt: Attempt, body: PodReport) -> None:
 
 async def own_attempt(request: Request, attempt_id: str) -> Attempt:
     """The attempt whose token the caller shows, which must be a pod."""
-    attempts: Attempts = request.app.state.attempts
+    attempts = context_of(request).attempts
     try:
         await attempts.check_token(attempt_id, bearer(request))
     except StaleLease as error:
         raise Unauthorized("this is not the token of that attempt") from error
-    engine: Engine = request.app.state.engine
+    engine = context_of(request).engine
     async with engine.store.session() as session:
         rows = await session.rows(Attempt, [attempt_id])
     if not rows or not rows[0].external_ref:
@@ -74,7 +74,7 @@ async def own_attempt(request: Request, attempt_id: str) -> Attempt:
 
 def engine_of(request: Request, attempt: Attempt) -> Engine:
     """The engine as the attempt's tenant has it."""
-    engine: Engine = request.app.state.engine
+    engine = context_of(request).engine
     return engine.of(tenant_of(attempt.queue))
 
 

@@ -12,26 +12,20 @@ from windlass.model.access import Audit
 from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Resource
 from windlass.model.times import iso
-from windlass.ports.blobs import Blobs
 from windlass.ports.store import Cond
 from windlass.protocol.resources_api import ResourceList, ResourceView
-from windlass.server.api.flows import like
 from windlass.server.audit import line
 from windlass.server.auth import Who
 from windlass.server.caller import engine_of, who
+from windlass.server.context import context_of
 from windlass.server.http import reply
-from windlass.server.paging import fetch_filtered
+from windlass.server.paging import fetch_filtered, like
 from windlass.server.routes import Route
 from windlass.server.uploads import receive_file
 
 VISIBILITIES = ("private", "internal", "public")
 FILE_BYTES_MAX = 5 << 30
 PAGE_MAX = 200
-
-
-def blobs_of(request: Request) -> Blobs:
-    blobs: Blobs = request.app.state.blobs
-    return blobs
 
 
 def may_see(caller: Who, row: Resource) -> bool:
@@ -53,7 +47,7 @@ async def upload(request: Request) -> Response:
     """Keep a file: the form field `file`, or the body itself with its name in `filename`."""
     query, engine = request.query_params, engine_of(request)
     visibility = check_visibility(query.get("visibility", "private"))
-    received = await receive_file(request, blobs_of(request), FILE_BYTES_MAX)
+    received = await receive_file(request, context_of(request).blobs, FILE_BYTES_MAX)
     try:
         given = query.get("filename") or received.filename
         file = resources.Upload(
@@ -70,7 +64,7 @@ async def upload(request: Request) -> Response:
             raise Conflict(f"the file has the sha256 {received.sha256}, not {wanted}")
         resource_id = engine.new_id()
         key = resources.blob_key(resource_id)
-        await blobs_of(request).keep(key, received.path)
+        await context_of(request).blobs.keep(key, received.path)
     finally:
         received.path.unlink(missing_ok=True)
     owner = who(request).name
@@ -83,7 +77,7 @@ async def upload(request: Request) -> Response:
             noted=partial(file_line, request, "resource.upload"),
         )
     except Conflict:
-        await blobs_of(request).remove(key)
+        await context_of(request).blobs.remove(key)
         raise
     return reply(resource_view(row), 201, {"Location": f"/api/v1/resources/{row.id}"})
 
@@ -133,7 +127,7 @@ async def download(request: Request) -> Response:
     row = await find(request)
     if row.state != "complete":
         raise NotFound(f'no resource "{row.id}"; its upload is not complete')
-    path = await blobs_of(request).path(resources.blob_key(row.id))
+    path = await context_of(request).blobs.path(resources.blob_key(row.id))
     headers = {"X-Content-SHA256": row.sha256, "X-Content-Type-Options": "nosniff"}
     return FileResponse(path, media_type=row.mime_type, filename=row.filename, headers=headers)
 
@@ -142,7 +136,7 @@ async def delete(request: Request) -> Response:
     """Remove a file."""
     row = await find(request, to_change=True)
     await resources.abort(engine_of(request), row, file_line(request, "resource.delete", row))
-    await resources.remove_blobs(blobs_of(request), row)
+    await resources.remove_blobs(context_of(request).blobs, row)
     return Response(status_code=204)
 
 

@@ -1,4 +1,5 @@
-"""Runs: start, list, read, steer."""
+"""Runs: start, list, read, steer. What AstraFlow has at the same paths is told apart in
+`shared_paths`."""
 
 import msgspec
 from starlette.requests import Request
@@ -19,7 +20,6 @@ from windlass.protocol.api import (
     BulkBody,
     BulkFailure,
     BulkView,
-    CancelBody,
     OkView,
     Page,
     PriorityBody,
@@ -33,32 +33,22 @@ from windlass.protocol.api import (
 from windlass.protocol.reasons_api import ReasonView, TaskReasonView, WhyView
 from windlass.server.audit import line
 from windlass.server.caller import engine_of
-from windlass.server.compat.astraflow import listing
-from windlass.server.compat.astraflow import runs as astraflow
-from windlass.server.compat.astraflow.views import RunRef, WorkflowRun, run_ref
 from windlass.server.http import (
     parse_json,
     raw,
-    read_body,
     read_json,
     reply,
-    wants_native,
-    whole_number,
 )
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
+from windlass.server.version_numbers import version_numbers
 
 _BULK_MAX = 10_000
-_NUMBERS_MAX = 10_000
 
 
-async def start(request: Request) -> Response:
-    """Start a run of a flow by its name, or of a workflow in the body; with an Idempotency-Key or
-    requestId the same call twice starts one."""
+async def start(request: Request, text: bytes) -> Response:
+    """Start a run of a flow by its name, or for a goal."""
     engine = engine_of(request)
-    text = await read_body(request, request.app.state.body_bytes_max)
-    if b'"workflow"' in text and "workflow" in parse_json(text, dict[str, msgspec.Raw]):
-        return await astraflow.start(request, engine, text)
     body = parse_json(text, StartBody)
     if "definitionHash" in body.tags:
         raise BadRequest(
@@ -125,9 +115,7 @@ def started_view(started: runs.Started, target: flows.Startable) -> Response:
 
 
 async def list_runs(request: Request) -> Response:
-    """Workflow runs, oldest first; natively, or with `q`, runs of all kinds, newest first."""
-    if listing.wants_list(request):
-        return await listing.list_runs(request)
+    """Runs of all kinds, newest first."""
     engine = engine_of(request)
     where = run_conditions(request.query_params.get("q", ""), engine.store.now())
     rows, next_ = await fetch_page(request, Run, where)
@@ -136,30 +124,11 @@ async def list_runs(request: Request) -> Response:
     return reply(Page(items=items, next=next_))
 
 
-async def version_numbers(request: Request, rows: list[Run]) -> dict[str, int]:
-    """Numbers of the versions some runs are of. They never change, so each is asked for once."""
-    known: dict[str, int] = request.app.state.version_numbers
-    missing = list({row.version_id for row in rows} - known.keys())
-    if missing:
-        if len(known) > _NUMBERS_MAX:
-            known.clear()
-        for row in await engine_of(request).store.query("version_numbers", ids=missing):
-            known[row["id"]] = row["number"]
-    return known
-
-
-async def get_run(request: Request) -> Response:
-    """One run with its shared state; `waitMs` waits for its end that long."""
-    engine = engine_of(request)
-    run = await find(request)
-    wait_ms = whole_number(request, "waitMs", 0, 60_000)
-    if wait_ms:
-        run = await runs.wait_run(engine, run.id, wait_ms / 1000)
-    if astraflow.is_workflow_run(run) and not wants_native(request):
-        return reply(await astraflow.whole_run(engine, request.app.state.link, run))
-    run, shared = await runs.snapshot(engine, run)
+async def whole_run(request: Request, run: Run) -> RunView:
+    """One run with its shared state."""
+    run, shared = await runs.snapshot(engine_of(request), run)
     numbers = await version_numbers(request, [run])
-    return reply(run_view(run, shared, numbers.get(run.version_id)))
+    return run_view(run, shared, numbers.get(run.version_id))
 
 
 def run_view(
@@ -221,18 +190,6 @@ async def get_why(request: Request) -> Response:
 
 def reason_view(reason: Reason) -> ReasonView:
     return ReasonView(code=reason.code, values=reason.values)
-
-
-async def cancel(request: Request) -> Response:
-    """Ask a run to stop: what waits ends now, what runs is told and given a moment."""
-    body = await read_json(request, CancelBody)
-    engine = engine_of(request)
-    run = await find(request)
-    noted = line(request, "run.cancel", "run", run.id, reason=body.reason)
-    await runs.cancel(engine, run.id, body.reason, noted)
-    if astraflow.is_workflow_run(run) and not wants_native(request):
-        return reply(run_ref(await runs.get_run(engine, run.id)), 202)
-    return reply(OkView(), 202)
 
 
 async def set_priority(request: Request) -> Response:
@@ -315,37 +272,9 @@ async def act(engine: Engine, run_id: str, action: str, noted: Audit) -> None:
 _AT = "/api/v1/runs"
 _ONE = _AT + "/{id}"
 ROUTES = [
-    Route(
-        "POST",
-        _AT,
-        start,
-        "operator",
-        (StartBody, astraflow.WorkflowBody),
-        (StartedView, RunRef),
-        202,
-        control=True,
-    ),
-    Route(
-        "GET",
-        _AT,
-        list_runs,
-        gives=(Page[RunView], listing.RunList),
-        query=("q", "status", "clientId", "limit", "cursor"),
-    ),
     Route("POST", f"{_AT}/bulk", bulk, "operator", BulkBody, BulkView, control=True),
-    Route("GET", _ONE, get_run, gives=(RunView, WorkflowRun), query=("waitMs",)),
     Route("DELETE", _ONE, delete, "operator", None, OkView, control=True),
     Route("GET", f"{_ONE}/why", get_why, gives=WhyView),
-    Route(
-        "POST",
-        f"{_ONE}/cancel",
-        cancel,
-        "operator",
-        CancelBody,
-        (OkView, RunRef),
-        202,
-        control=True,
-    ),
     Route(
         "POST",
         f"{_ONE}/priority",

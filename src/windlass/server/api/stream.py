@@ -9,7 +9,6 @@ listens the ring stays empty and a commit costs one comparison.
 """
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import AsyncGenerator
 from typing import Any, NamedTuple, cast
@@ -25,13 +24,14 @@ from windlass.model.tenants import ALL, DEFAULT
 from windlass.ports.store import Writes
 from windlass.protocol.exchange import Wire
 from windlass.server.caller import who
+from windlass.server.context import context_of
 from windlass.server.event_stream import EventStream
 from windlass.server.http import number_of, raw
 from windlass.server.routes import Route
+from windlass.server.run_events import any_set, run_after, sse
 
 RING_MAX = 10_000
 _GATHER_S = 0.05
-_KEEPALIVE_S = 10.0
 _BATCH_MAX = 500
 _LINGER_MS = 60_000
 """How long the ring is kept filled after the last browser left, for one that comes back."""
@@ -190,18 +190,7 @@ class Hub:
         return self._message(group[-1].number, group[0].kind, news)
 
     def _message(self, number: int, kind: str, news: list[Any]) -> bytes:
-        data = msgspec.json.encode(news)
-        return b"id: %s-%d\nevent: %s\ndata: %s\n\n" % (
-            self.boot.encode(),
-            number,
-            kind.encode(),
-            data,
-        )
-
-
-def run_after(writes: Writes, run_id: str) -> Run | None:
-    row = writes.changed.get(Run, {}).get(run_id) or writes.made.get(Run, {}).get(run_id)
-    return cast("Run | None", row)
+        return sse(f"{self.boot}-{number}", kind, msgspec.json.encode(news))
 
 
 def news_of(entry: RingEntry) -> RunNews | CheckpointNews | WorkerNews:
@@ -234,25 +223,12 @@ def news_of(entry: RingEntry) -> RunNews | CheckpointNews | WorkerNews:
     )
 
 
-async def any_set(*events: asyncio.Event) -> bool:
-    """Wait until one of the events is set; False when it is time for a sign of life."""
-    waits = [asyncio.ensure_future(event.wait()) for event in events]
-    try:
-        done, _ = await asyncio.wait(waits, timeout=_KEEPALIVE_S, return_when="FIRST_COMPLETED")
-    finally:
-        for wait in waits:
-            wait.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await wait
-    return bool(done)
-
-
 async def stream(request: Request) -> Response:
     """Everything this process commits, as server-sent events; `Last-Event-ID` resumes."""
-    hub: Hub = request.app.state.stream
+    hub = context_of(request).part(Hub)
     last_id = request.headers.get("last-event-id", "")
     tenant = who(request).tenant
-    return EventStream(request, hub.read(last_id, request.app.state.stopping, tenant))
+    return EventStream(request, hub.read(last_id, context_of(request).stopping, tenant))
 
 
 ROUTES = [Route("GET", "/api/v1/stream", stream)]

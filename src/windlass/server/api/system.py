@@ -17,8 +17,9 @@ from windlass.protocol.api import (
 )
 from windlass.server.api.tenants import tenant_for
 from windlass.server.audit import line
-from windlass.server.auth import ROLES, auth_of
+from windlass.server.auth import ROLES
 from windlass.server.caller import engine_of, who
+from windlass.server.context import context_of
 from windlass.server.http import read_json, reply
 from windlass.server.paging import fetch_page
 from windlass.server.routes import Route
@@ -28,7 +29,7 @@ async def create_token(request: Request) -> Response:
     """Make a token; its text is shown this once."""
     body = await read_json(request, TokenBody)
     tenant = await tenant_for(request, body.tenant)
-    token, text = await auth_of(request).create(
+    token, text = await context_of(request).auth.create(
         body.name,
         body.role,
         body.expires_in_s,
@@ -65,7 +66,7 @@ async def revoke_token(request: Request) -> Response:
     """Make a token useless."""
     token_id = request.path_params["id"]
     noted = line(request, "token.revoke", "token", token_id)
-    await auth_of(request).revoke(engine_of(request), token_id, noted)
+    await context_of(request).auth.revoke(engine_of(request), token_id, noted)
     return reply(OkView())
 
 
@@ -75,9 +76,9 @@ async def info(request: Request) -> Response:
     view = InfoView(
         version=__version__,
         store=type(engine.system.store).__name__.removesuffix("Store").lower(),
-        blobs=request.app.state.blobs.where,
+        blobs=context_of(request).blobs.where,
         lease_s=engine.settings.lease_s,
-        auth=auth_of(request).required,
+        auth=context_of(request).auth.required,
         roles=list(ROLES),
     )
     return reply(view)
@@ -110,8 +111,8 @@ async def metrics(request: Request) -> Response:
     whole system."""
     engine = engine_of(request)
     everybodys = who(request).home == ALL or len(engine.tenants.names) == 1
-    link = request.app.state.link.metric_lines() if everybodys else ()
-    return PlainTextResponse(await request.app.state.metrics.text(engine, link))
+    link = context_of(request).link.metric_lines() if everybodys else ()
+    return PlainTextResponse(await context_of(request).metrics.text(engine, link))
 
 
 async def landing(request: Request) -> Response:
@@ -130,7 +131,7 @@ async def landing(request: Request) -> Response:
 
 async def openapi(request: Request) -> Response:
     """The OpenAPI 3.1 description of this API."""
-    return reply(request.app.state.openapi)
+    return reply(context_of(request).openapi)
 
 
 HEALTH = [

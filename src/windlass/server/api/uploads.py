@@ -21,13 +21,13 @@ from windlass.protocol.resources_api import (
 )
 from windlass.server.api.resources import (
     FILE_BYTES_MAX,
-    blobs_of,
     check_visibility,
     file_line,
     find,
     resource_view,
 )
 from windlass.server.caller import engine_of, who
+from windlass.server.context import context_of
 from windlass.server.http import read_json, reply
 from windlass.server.routes import Route
 from windlass.server.uploads import receive_file
@@ -83,13 +83,13 @@ async def put_part(request: Request) -> Response:
         raise Conflict(f"upload {row.id} is complete; its parts do not change any more")
     number = int(text)
     expected = resources.part_bytes(row, number)
-    received = await receive_file(request, blobs_of(request), expected)
+    received = await receive_file(request, context_of(request).blobs, expected)
     try:
         if received.size_bytes != expected:
             text = f"part {number} has {received.size_bytes} bytes, it should have {expected}"
             raise BadRequest(f"{text}; all parts but the last have chunkSize")
         key = resources.part_key(row.id, number)
-        await blobs_of(request).keep(key, received.path)
+        await context_of(request).blobs.keep(key, received.path)
     finally:
         received.path.unlink(missing_ok=True)
     found = await upload_view(request, row)
@@ -108,7 +108,7 @@ async def complete(request: Request) -> Response:
     """Make a file of the parts, if they are all there and are what was promised."""
     body = await read_json(request, CompleteBody)
     row = await find_upload(request)
-    locks: dict[str, asyncio.Lock] = request.app.state.upload_locks
+    locks = context_of(request).upload_locks
     lock = locks.setdefault(row.id, asyncio.Lock())
     try:
         async with lock:
@@ -124,7 +124,7 @@ async def complete_once(request: Request, row: Resource, body: CompleteBody) -> 
         raise Conflict(f"the upload was opened for the sha256 {row.sha256}; complete it with that")
     if row.state == "complete":
         return row
-    blobs = blobs_of(request)
+    blobs = context_of(request).blobs
     try:
         expected = row.sha256 or body.sha256 or ""
         digest = await resources.assemble(blobs, row, expected)
@@ -146,7 +146,7 @@ async def abort(request: Request) -> Response:
     if row.state != "pending":
         raise Conflict(f"upload {row.id} is complete; delete the resource instead")
     await resources.abort(engine_of(request), row, file_line(request, "resource.abort", row))
-    await resources.remove_blobs(blobs_of(request), row)
+    await resources.remove_blobs(context_of(request).blobs, row)
     return Response(status_code=204)
 
 
@@ -154,7 +154,7 @@ async def upload_view(request: Request, row: Resource) -> UploadView:
     total = resources.parts_total(row)
     parts = list(range(total))
     if row.state == "pending":
-        parts = await resources.received(blobs_of(request), row)
+        parts = await resources.received(context_of(request).blobs, row)
     missing = sorted(set(range(total)) - set(parts))
     complete = row.state == "complete"
     return UploadView(

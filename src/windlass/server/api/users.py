@@ -19,14 +19,13 @@ from windlass.protocol.users_api import (
     UserView,
 )
 from windlass.server.api.fleet import truth
-from windlass.server.api.flows import like
 from windlass.server.api.tenants import tenant_for
 from windlass.server.audit import line, note_as
-from windlass.server.auth import auth_of, bearer
+from windlass.server.auth import bearer
 from windlass.server.caller import engine_of, who
+from windlass.server.context import context_of
 from windlass.server.http import read_json, reply
-from windlass.server.login_limiter import LoginLimiter
-from windlass.server.paging import fetch_filtered
+from windlass.server.paging import fetch_filtered, like
 from windlass.server.routes import Route
 
 PAGE_MAX = 200
@@ -36,7 +35,7 @@ async def login(request: Request) -> Response:
     """Sign in with a name and a password; the session lives for minutes."""
     body = await read_json(request, LoginBody)
     engine = engine_of(request)
-    limiter: LoginLimiter = request.app.state.login_limiter
+    limiter = context_of(request).login_limiter
     address = request.client.host if request.client is not None else ""
     name = users.plain_name(body.username)
     limiter.take_login(name, address, engine.store.now())
@@ -46,7 +45,7 @@ async def login(request: Request) -> Response:
         raise Unauthorized("no such user and password; an admin can set another")
     limiter.signed_in(name, address)
     await note_as(request, user.username, "auth.login", "user", user.id, address=address)
-    return await session_reply(request, user, await auth_of(request).sessions.open(user))
+    return await session_reply(request, user, await context_of(request).auth.sessions.open(user))
 
 
 async def note_failure(request: Request, username: str, address: str) -> None:
@@ -61,7 +60,7 @@ async def note_failure(request: Request, username: str, address: str) -> None:
 
 async def refresh(request: Request) -> Response:
     """Renew the session that the request shows, up to half a day after signing in."""
-    auth = auth_of(request)
+    auth = context_of(request).auth
     user, token = await auth.sessions.renew(bearer(request))
     return await session_reply(request, user, token)
 
@@ -70,7 +69,7 @@ async def session_reply(request: Request, user: User, token: str) -> Response:
     view = SessionView(
         access_token=token,
         token_type="Bearer",  # noqa: S106  the kind of token, not a secret
-        expires_in=int(auth_of(request).sessions.life_s),
+        expires_in=int(context_of(request).auth.sessions.life_s),
         user=user_view(user),
     )
     return reply(view, headers={"Cache-Control": "no-store"})
@@ -158,14 +157,14 @@ async def set_password(request: Request) -> Response:
         raise Denied("only an admin sets other people's passwords")
     user = await own(request) if mine and caller.user_id else await find(request)
     if not caller.may("admin"):
-        limiter: LoginLimiter = request.app.state.login_limiter
+        limiter = context_of(request).login_limiter
         limiter.take_change(user.id, engine.store.now())
         if await users.verify(engine, user.username, body.current_password) is None:
             raise Denied("currentPassword is not the one you have")
         limiter.changed(user.id)
     noted = line(request, "user.password", "user", user.id)
     await users.set_password(engine, user, body.password, noted)
-    auth_of(request).sessions.forget(user.id)
+    context_of(request).auth.sessions.forget(user.id)
     return Response(status_code=204)
 
 
@@ -200,7 +199,7 @@ async def set_status(request: Request) -> Response:
 
 
 async def changed(request: Request, user: User) -> Response:
-    auth_of(request).sessions.forget(user.id)
+    context_of(request).auth.sessions.forget(user.id)
     return reply(user_view(user))
 
 

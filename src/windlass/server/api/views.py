@@ -52,9 +52,7 @@ async def create_view(request: Request) -> Response:
         shared=body.shared,
     )
     noted = line(request, "view.create", "view", name=body.name, shared=body.shared)
-    view = await saved_views.create(
-        engine_of(request), owner, page_of(body.page), given, *([noted] if body.shared else [])
-    )
+    view = await saved_views.create(engine_of(request), owner, page_of(body.page), given, noted)
     return reply(view_view(view, owner), 201)
 
 
@@ -70,13 +68,16 @@ async def change_view(request: Request) -> Response:
         sort=body.sort,
         shared=body.shared,
     )
-    view = await saved_views.change(engine_of(request), owner, view_id, given)
+    noted = line(request, "view.change", "view", view_id, name=body.name, shared=body.shared)
+    view = await saved_views.change(engine_of(request), owner, view_id, given, noted)
     return reply(view_view(view, owner))
 
 
 async def delete_view(request: Request) -> Response:
     """Delete a view of one's own."""
-    await saved_views.drop(engine_of(request), owner_of(request), request.path_params["id"])
+    view_id = request.path_params["id"]
+    noted = line(request, "view.delete", "view", view_id)
+    await saved_views.drop(engine_of(request), owner_of(request), view_id, noted)
     return reply(OkView())
 
 

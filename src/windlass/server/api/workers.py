@@ -26,14 +26,14 @@ from windlass.protocol.exchange import (
     Result,
     Said,
 )
-from windlass.server.caller import check_steers, engine_of, who
+from windlass.server.caller import attempts_of, check_steers, engine_of, who
+from windlass.server.context import context_of
 from windlass.server.http import read_json, reply
 from windlass.server.own_attempts import others_attempts
-from windlass.server.polls import Polls
 from windlass.server.push_urls import check_push_url
 from windlass.server.routes import Route
 from windlass.server.said import keep_log
-from windlass.server.waiting import Stops, wait_for_news, wait_for_work
+from windlass.server.waiting import wait_for_news, wait_for_work
 
 _WAIT_S_MAX = 60.0
 _SLOTS_MAX = 1000
@@ -48,7 +48,7 @@ async def register(request: Request) -> Response:
     if body.transport not in ("pull", "push"):
         raise BadRequest(f'transport "{body.transport}" is neither "pull" nor "push"')
     if body.transport == "push":
-        check_push_url(body.url, request.app.state.push_allow)
+        check_push_url(body.url, context_of(request).push_allow)
     await workers.register(
         engine,
         body.id,
@@ -59,7 +59,7 @@ async def register(request: Request) -> Response:
         meta=msgspec.json.encode(body.meta).decode(),
         tenant=who(request).works_for,
     )
-    request.app.state.workers_changed()
+    context_of(request).workers_changed()
     settings = engine.settings
     heartbeat_s = min(settings.worker_ttl_s, settings.lease_s) / 3
     return reply(Registered(lease_s=settings.lease_s, heartbeat_s=heartbeat_s))
@@ -73,12 +73,12 @@ async def exchange(request: Request) -> Response:
     attempts = attempts_of(request)
     workers.check_services(body.services)
     tenant = who(request).works_for
-    known = await request.app.state.presence.seen(worker_id, body.load, tenant=tenant)
+    known = await context_of(request).presence.seen(worker_id, body.load, tenant=tenant)
     queues = [f"pull:{service}" for service in body.services]
     slots = min(body.slots, _SLOTS_MAX)
     caps = {service: count for service, count in body.caps.items() if service in body.services}
     # Demand is stated before the results are handed in: what they make ready is then leased here.
-    polls: Polls = request.app.state.polls
+    polls = context_of(request).polls
     joined = slots > 0 and polls.join(worker_id, body.joins, slots, caps)
     wanted = slots > 0 and queues and not joined
     waiting = attempts.want(worker_id, queues, slots, caps=caps, tenant=tenant) if wanted else None
@@ -101,7 +101,7 @@ async def exchange(request: Request) -> Response:
     given: Sequence[Assignment] = ()
     told = bool(receipts) or bool(body.renew) or bool(body.said)
     wait_s = 0.0 if told else min(body.wait_ms / 1000, _WAIT_S_MAX)
-    stops: Stops = request.app.state.stops
+    stops = context_of(request).stops
     with stops.listen(worker_id) as listener:
         if waiting is not None:
             with polls.waiting(worker_id, body.number, waiting):
@@ -120,11 +120,6 @@ async def exchange(request: Request) -> Response:
         joined=joined,
     )
     return reply(answer)
-
-
-def attempts_of(request: Request) -> Attempts:
-    attempts: Attempts = request.app.state.attempts
-    return attempts.of(who(request).works_for)
 
 
 async def report(attempts: Attempts, result: Result, others: Container[str] = ()) -> Receipt:
@@ -190,8 +185,8 @@ async def leave(request: Request) -> Response:
     await check_steers(request, worker_id)
     if not await workers.leave(engine_of(request), worker_id):
         raise NotFound(f'no worker "{worker_id}"')
-    request.app.state.presence.forget(worker_id)
-    request.app.state.workers_changed()
+    context_of(request).presence.forget(worker_id)
+    context_of(request).workers_changed()
     return reply(OkView())
 
 

@@ -25,6 +25,7 @@ from windlass.protocol.link.server import (
     ServerLink,
 )
 from windlass.server.auth import STALE_MS, Auth, Who, check_local
+from windlass.server.context import context_of
 from windlass.server.link.plane import LinkPlane
 from windlass.server.link.session import LinkSession
 
@@ -38,7 +39,7 @@ HELLO_S = 10.0
 
 async def worker_link(websocket: WebSocket) -> None:
     """`/ws/worker`"""
-    auth: Auth = websocket.app.state.auth
+    auth = context_of(websocket).auth
     if not auth.required:
         try:
             check_local(websocket)
@@ -46,7 +47,7 @@ async def worker_link(websocket: WebSocket) -> None:
             await websocket.close(1008)
             return
     await websocket.accept()
-    await Connection(websocket.app.state.link, auth, websocket).run()
+    await Connection(context_of(websocket).link, auth, websocket).run()
 
 
 class Connection:

@@ -29,6 +29,7 @@ from windlass.model.rows import Failure
 from windlass.model.verification import BASIC
 from windlass.server.app import AppOptions, create_app
 from windlass.server.commands import COMMAND, Commands
+from windlass.server.context import ServerContext
 from windlass.server.link.duties import LinkChecks, LinkLeases, LinkTokens
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.testing.memory import MemoryDatabase, MemoryStore
@@ -93,9 +94,9 @@ class Server:
 
     def addresses(self) -> list[str]:
         """Whom this process can tell something."""
-        link: LinkPlane = self.app.state.link
-        places: Places = self.app.state.places
-        return [*link.addresses(), *places.hosts.addresses()] if self.process is not None else []
+        context: ServerContext = self.app.state.context
+        told = (*context.link.addresses(), *context.places.hosts.addresses())
+        return list(told) if self.process is not None else []
 
     def start(self) -> None:
         self._lives += 1

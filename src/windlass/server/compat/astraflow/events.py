@@ -30,7 +30,6 @@ from windlass.model.tenants import ALL, DEFAULT
 from windlass.model.times import iso
 from windlass.ports.store import Writes
 from windlass.protocol.link import messages as m
-from windlass.server.api.stream import any_set, run_after
 from windlass.server.caller import who
 from windlass.server.commands import CommandNews, Commands
 from windlass.server.compat.astraflow.history import History
@@ -52,10 +51,12 @@ from windlass.server.compat.astraflow.worker_news import (
     heartbeat_news,
     package_news,
 )
+from windlass.server.context import context_of
 from windlass.server.event_stream import EventStream
 from windlass.server.link.plane import LinkPlane
 from windlass.server.link.session import LinkSession
 from windlass.server.routes import Route
+from windlass.server.run_events import any_set, run_after, sse
 
 log = logging.getLogger(__name__)
 
@@ -296,8 +297,7 @@ class Events:
         }
         # What is told once has no place of its own; its time stands for all that went before.
         place = news.id if news.durable else f"t:{news.at}"
-        data = msgspec.json.encode(envelope)
-        return b"id: %s\nevent: %s\ndata: %s\n\n" % (place.encode(), news.type.encode(), data)
+        return sse(place, news.type, msgspec.json.encode(envelope))
 
 
 class TenantEvents:
@@ -320,10 +320,10 @@ async def events(request: Request) -> Response:
     client = request.query_params.get("clientSessionId", EVERYBODY)
     if len(client) > _CLIENT_MAX:
         raise BadRequest("clientSessionId names the client: the clientId its runs are started with")
-    streams: TenantEvents = request.app.state.events
+    streams = context_of(request).part(TenantEvents)
     hub = streams.of(who(request).tenant)
     last_id = request.headers.get("last-event-id") or request.query_params.get("lastEventId", "")
-    return EventStream(request, hub.read(client, last_id, request.app.state.stopping))
+    return EventStream(request, hub.read(client, last_id, context_of(request).stopping))
 
 
 ROUTES = [Route("GET", "/api/v1/events", events, query=("clientSessionId", "lastEventId"))]

@@ -15,6 +15,7 @@ from windlass.server.compat.astraflow.news import News, Teller
 from windlass.server.compat.astraflow.runs import is_workflow_run
 from windlass.server.compat.astraflow.streams import EVERYBODY, Stream
 from windlass.server.compat.astraflow.views import tags_of
+from windlass.server.run_events import events_between
 
 _OPEN = tuple(str(state) for state in RunState if state not in RUN_ENDED)
 _RUNS_MAX = 500
@@ -98,8 +99,7 @@ class History:
 
     async def between(self, run: Run, seen: int, seq: int) -> AsyncIterator[News]:
         """News of a run after one number and before another."""
-        where = [Cond("run_id", "=", run.id), Cond("seq", ">", seen), Cond("seq", "<", seq)]
-        for event in await self._engine.store.page(Event, where, order="seq", limit=_EVENTS_MAX):
+        for event in await events_between(self._engine, run.id, seen, seq, _EVENTS_MAX):
             for news in await self._teller.tell(run, event, {}):
                 yield news
 

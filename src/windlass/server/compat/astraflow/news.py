@@ -11,13 +11,14 @@ import msgspec
 
 from windlass.dialects.workflow import HOST, NodeOrigin
 from windlass.engine.engine import Engine
+from windlass.engine.workflows import outline_of
 from windlass.model.ids import attempt_id, task_of
 from windlass.model.rows import Artifact, Event, Run, Task, Version
 from windlass.model.states import RUN_ENDED, RunState, TaskState
 from windlass.model.times import iso
 from windlass.ports.store import Cond
 from windlass.protocol.link import messages as m
-from windlass.server.compat.astraflow.runs import outline_of, whole_run
+from windlass.server.compat.astraflow.runs import whole_run
 from windlass.server.compat.astraflow.views import (
     NODE_STATUS,
     RUN_STATUS,

@@ -1,7 +1,7 @@
 """Runs that bring their workflow along, and how they stand node by node."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from windlass.dialects.workflow import NodeOrigin, host_path, outline
+from windlass.dialects.workflow import host_path
 from windlass.engine import runs, workflows
 from windlass.engine.engine import Engine
+from windlass.engine.workflows import outline_of
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.ids import task_of
 from windlass.model.rows import Artifact, Attempt, Run, Version
@@ -34,7 +35,6 @@ from windlass.server.link.plane import LinkPlane
 
 _ROWS_MAX = 100_000
 _KEY_MAX = 64
-_OUTLINES_MAX = 1_000
 
 
 class WorkflowBody(Wire, frozen=True, kw_only=True):
@@ -152,15 +152,3 @@ async def artifacts_of(engine: Engine, run: Run, attempts: Sequence[Attempt]) ->
     where = [Cond("run_id", "=", run.id)]
     rows = await engine.store.page(Artifact, where, order="created_at", limit=_ROWS_MAX)
     return [row for row in rows if row.attempt_id in good]
-
-
-def outline_of(engine: Engine, version: Version) -> Mapping[str, NodeOrigin]:
-    """Where the nodes of a workflow went in its graph; a version never changes."""
-    known: dict[str, NodeOrigin] | None = engine.outlines.get(version.id)
-    if known is None:
-        if len(engine.outlines) >= _OUTLINES_MAX:
-            engine.outlines.clear()
-        locked = None if version.locked is None else msgspec.json.decode(version.locked)
-        known = outline(msgspec.json.decode(version.source), locked)
-        engine.outlines[version.id] = known
-    return known

@@ -10,8 +10,8 @@ from windlass.model.rows import Worker
 from windlass.model.times import iso
 from windlass.model.values import is_object
 from windlass.protocol.link import messages as m
-from windlass.server.api.fleet import camel_heartbeat, packages_of
 from windlass.server.commands import CommandNews
+from windlass.server.worker_details import camel_heartbeat, packages_of
 
 Told = tuple[str, str, dict[str, Any]]
 """The type of an event, the worker it is about, and what it says."""

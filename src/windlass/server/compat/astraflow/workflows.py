@@ -15,12 +15,12 @@ from windlass.engine import library, workflows
 from windlass.engine.keys import Keyed
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.values import is_object
-from windlass.ports.blobs import Blobs
 from windlass.protocol.exchange import Wire
-from windlass.server.api.flows import like, published
-from windlass.server.audit import line, note
+from windlass.server.audit import line, note, version_line
 from windlass.server.caller import engine_of
+from windlass.server.context import context_of
 from windlass.server.http import page_limit, parse_json, read_body, read_json, reply
+from windlass.server.paging import like
 from windlass.server.routes import Route
 
 PAGE_MAX = 200
@@ -45,13 +45,13 @@ class Preview(Wire, frozen=True, kw_only=True):
 
 async def keep(request: Request) -> Response:
     """Keep a workflow as a draft, which may name packages nobody has yet."""
-    text = await read_body(request, request.app.state.body_bytes_max)
+    text = await read_body(request, context_of(request).body_bytes_max)
     definition = parse_json(text, dict[str, Any])
     key = request.headers.get("idempotency-key", "")
     keyed = Keyed(engine_of(request), "workflow", key, text)
     # Keeping the same again changes nothing, so only another body under the key matters.
     await keyed.earlier()
-    along = partial(published, request, "workflow.keep", "workflow")
+    along = partial(version_line, request, "workflow.keep", "workflow")
     done = await workflows.publish_workflow(engine_of(request), definition, draft=True, along=along)
     target = done.target
     view = WorkflowRef(workflow_id=target.flow_id, version=target.number, definition_hash=done.hash)
@@ -100,7 +100,7 @@ async def delete(request: Request) -> Response:
         workflow_id,
         lambda count: line(request, "workflow.delete", "workflow", workflow_id, versions=count),
     )
-    blobs: Blobs = request.app.state.blobs
+    blobs = context_of(request).blobs
     await blobs.remove(preview_key(workflows.flow_id_of(engine_of(request), workflow_id)))
     return Response(status_code=204)
 
@@ -109,7 +109,7 @@ async def put_preview(request: Request) -> Response:
     """Keep a picture of a workflow, or (null) forget it."""
     body = await read_json(request, Preview)
     version = await library.get_workflow(engine_of(request), request.path_params["id"])
-    blobs: Blobs = request.app.state.blobs
+    blobs = context_of(request).blobs
     key = preview_key(version.flow_id)
     image = body.preview_image
     if image is not None and len(image) > _PREVIEW_CHARS_MAX:
@@ -127,7 +127,7 @@ async def put_preview(request: Request) -> Response:
 async def get_preview(request: Request) -> Response:
     """The picture of a workflow: as it was put, or as its definition brings it."""
     version = await library.get_workflow(engine_of(request), request.path_params["id"])
-    blobs: Blobs = request.app.state.blobs
+    blobs = context_of(request).blobs
     try:
         path = await blobs.path(preview_key(version.flow_id))
         image: object = (await asyncio.to_thread(path.read_bytes)).decode()

@@ -12,7 +12,7 @@ from windlass.model.ids import run_of
 from windlass.model.ledger import Action, Approval, shown_action, shown_approval
 from windlass.model.rows import Run, Task
 from windlass.ports.store import Cond
-from windlass.server.api.ledger import approved
+from windlass.server.approving import approved
 from windlass.server.audit import line
 from windlass.server.caller import engine_of
 from windlass.server.compat.memoh.record import find_run

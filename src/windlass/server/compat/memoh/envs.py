@@ -11,9 +11,9 @@ from windlass.model.envs import EnvResource
 from windlass.model.errors import BadRequest
 from windlass.ports.store import Cond
 from windlass.protocol.envs import EnvResourceBody, EnvResourcePatch
-from windlass.server.api.envs import changed, deleted, made
 from windlass.server.caller import engine_of
 from windlass.server.compat.memoh.wire import decoded, moment
+from windlass.server.env_changes import resource_changed, resource_deleted, resource_made
 from windlass.server.http import read_json, reply
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ async def get_one(request: Request) -> Response:
 async def make(request: Request) -> Response:
     """Make a resource; without a runtime for its kind there can be none."""
     body = _read(await read_json(request, dict[str, Any]), EnvResourceBody)
-    return reply(resource_view(await made(request, body)), 201)
+    return reply(resource_view(await resource_made(request, body)), 201)
 
 
 async def change(request: Request) -> Response:
@@ -52,12 +52,12 @@ async def change(request: Request) -> Response:
     for name in ("kind", "name"):
         if given.pop(name, None) not in (None, getattr(row, name)):
             raise BadRequest(f"{name}: what a resource is called and is stays; make another")
-    return reply(resource_view(await changed(request, _read(given, EnvResourcePatch))))
+    return reply(resource_view(await resource_changed(request, _read(given, EnvResourcePatch))))
 
 
 async def delete(request: Request) -> Response:
     """Delete a resource that has no sessions."""
-    await deleted(request)
+    await resource_deleted(request)
     return Response(status_code=204)
 
 

@@ -10,10 +10,10 @@ from windlass.engine.envs.images import NO_RUNTIME, get_image
 from windlass.model.envs import EnvImage
 from windlass.model.errors import BadRequest
 from windlass.protocol.envs import EnvImageBody
-from windlass.server.api import images
-from windlass.server.api.envs import places_of
 from windlass.server.caller import engine_of
 from windlass.server.compat.memoh.wire import decoded, moment
+from windlass.server.context import context_of
+from windlass.server.env_changes import image_made
 from windlass.server.http import read_json, reply
 
 _ROWS_MAX = 1_000
@@ -33,7 +33,7 @@ async def get_one(request: Request) -> Response:
 
 async def capabilities(request: Request) -> Response:
     """Whether images can be built here."""
-    picked = places_of(request).hosts.images()
+    picked = context_of(request).places.hosts.images()
     if picked is None:
         return reply({"dockerfile_build": False, "reason": NO_RUNTIME})
     return reply(await picked[1].capabilities())
@@ -51,7 +51,7 @@ async def make(request: Request) -> Response:
         body = msgspec.convert(named, EnvImageBody)
     except msgspec.ValidationError as error:
         raise BadRequest(str(error)) from None
-    return reply(image_view(await images.made(request, body)), 201)
+    return reply(image_view(await image_made(request, body)), 201)
 
 
 _CAMEL = {"source_type": "sourceType", "image_ref": "imageRef"}

@@ -15,7 +15,6 @@ from windlass.model.errors import BadRequest
 from windlass.model.rows import Attempt, Event, Run
 from windlass.model.states import ATTEMPT_LIVE, Role
 from windlass.ports.store import Cond
-from windlass.server.api.history import follow
 from windlass.server.caller import engine_of
 from windlass.server.compat.memoh import words
 from windlass.server.compat.memoh.approvals import action_records
@@ -36,6 +35,7 @@ from windlass.server.compat.memoh.record import (
 )
 from windlass.server.event_stream import EventStream
 from windlass.server.http import number_of, reply, whole_number
+from windlass.server.run_events import follow
 
 _PING_S = 20.0
 _EVENTS, _EVENTS_MAX = 100, 500

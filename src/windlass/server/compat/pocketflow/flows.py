@@ -14,17 +14,11 @@ from windlass.model.errors import BadRequest, DefinitionError, NotFound
 from windlass.model.rows import Flow, Version
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
-from windlass.server.api.flows import published
-from windlass.server.audit import line
+from windlass.server.audit import line, version_line
 from windlass.server.caller import engine_of
-from windlass.server.compat.pocketflow.names import (
-    bare,
-    number_field,
-    read_fields,
-    seconds,
-    text_field,
-)
+from windlass.server.compat.pocketflow.names import bare, number_field, seconds, text_field
 from windlass.server.http import check_depth, reply, whole_number
+from windlass.server.loose_fields import read_fields
 
 
 def paging(request: Request) -> tuple[int, int]:
@@ -88,7 +82,7 @@ async def create_version(request: Request) -> Response:
         flows.encode(definition),
         status,
         flows.POCKETFLOW,
-        along=partial(published, request, "flow.publish", "flow"),
+        along=partial(version_line, request, "flow.publish", "flow"),
     )
     return reply({"id": f"ver-{version.id}"})
 

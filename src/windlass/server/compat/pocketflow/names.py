@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.model.errors import BadRequest, DefinitionError
 from windlass.model.rows import Run
 from windlass.model.states import RunState
-from windlass.model.values import is_list, is_object
-from windlass.server.http import check_depth, read_body, reply, status_of
+from windlass.model.values import is_list
+from windlass.server.http import reply, status_of
 
 STATUS: dict[RunState, str] = {
     RunState.QUEUED: "pending",
@@ -45,23 +43,6 @@ def status_text(run: Run) -> str:
 
 def seconds(ms: int | None) -> int:
     return 0 if ms is None else ms // 1000
-
-
-async def read_fields(request: Request) -> dict[str, Any]:
-    """A JSON object whose keys may be written FlowID, flowid or flow_id."""
-    body = await read_body(request, request.app.state.body_bytes_max)
-    check_depth(body)
-    try:
-        given = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequest(f"the body is not JSON: {error}") from error
-    if not is_object(given):
-        raise BadRequest("the body must be a JSON object")
-    return spelled_alike(given)
-
-
-def spelled_alike(given: dict[str, Any]) -> dict[str, Any]:
-    return {key.lower().replace("_", ""): value for key, value in given.items()}
 
 
 def text_field(fields: dict[str, Any], name: str, *, required: bool = False) -> str:

@@ -13,19 +13,18 @@ from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, Denied, NotFound, StaleLease
 from windlass.model.rows import Failure
 from windlass.model.values import is_list, is_object
-from windlass.server.api.workers import attempts_of
-from windlass.server.caller import engine_of, who
+from windlass.server.caller import attempts_of, engine_of, who
 from windlass.server.compat.pocketflow.names import (
     OK,
     bare,
     list_field,
     number_field,
-    read_fields,
     seconds,
-    spelled_alike,
     text_field,
 )
+from windlass.server.context import context_of
 from windlass.server.http import reply
+from windlass.server.loose_fields import read_fields, spelled_alike
 from windlass.server.own_attempts import check_own
 from windlass.server.waiting import wait_for_work
 
@@ -41,7 +40,7 @@ async def poll(request: Request) -> Response:
     services = list_field(fields, "services")
     check_services(services)
     tenant = who(request).works_for
-    await request.app.state.presence.seen(worker_id, tenant=tenant)
+    await context_of(request).presence.seen(worker_id, tenant=tenant)
     batch = "max" in fields
     count = min(max(1, number_field(fields, "max")), _BATCH_MAX) if batch else 1
     wait_ms = number_field(fields, "wait_ms") if "waitms" in fields else _WAIT_MS
@@ -146,7 +145,7 @@ async def heartbeat(request: Request) -> Response:
     worker_id = text_field(fields, "worker_id", required=bound)
     if worker_id:
         who(request).check_worker(worker_id)
-        await request.app.state.presence.seen(worker_id, tenant=who(request).works_for)
+        await context_of(request).presence.seen(worker_id, tenant=who(request).works_for)
     held = await attempts.renew(ids, worker_id if bound else "")
     lost = [f"q-{attempt}" for attempt in ids if attempt not in held]
     if lost and len(ids) == 1:

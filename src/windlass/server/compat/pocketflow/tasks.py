@@ -13,8 +13,6 @@ from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.rows import Attempt, Run
 from windlass.model.states import RunState
 from windlass.ports.store import Cond
-from windlass.server.api.logs import log_texts, whole_log
-from windlass.server.api.runs import version_numbers
 from windlass.server.audit import line
 from windlass.server.caller import engine_of
 from windlass.server.compat.pocketflow.flows import paging, params_text
@@ -23,7 +21,6 @@ from windlass.server.compat.pocketflow.names import (
     STATES,
     bare,
     number_field,
-    read_fields,
     seconds,
     status_text,
     text_field,
@@ -31,6 +28,9 @@ from windlass.server.compat.pocketflow.names import (
 from windlass.server.compat.pocketflow.noderuns import node_runs
 from windlass.server.compat.pocketflow.runtime import only_pull_is_out, runtime_state
 from windlass.server.http import reply
+from windlass.server.log_texts import log_texts, whole_log
+from windlass.server.loose_fields import read_fields
+from windlass.server.version_numbers import version_numbers
 
 
 async def create(request: Request) -> Response:

@@ -11,18 +11,18 @@ from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.queues import transport_of
 from windlass.model.rows import Worker
-from windlass.server.api.workers import attempts_of
-from windlass.server.caller import engine_of, who
-from windlass.server.compat.astraflow import workers as astraflow
+from windlass.server import announcements
+from windlass.server.caller import attempts_of, engine_of, who
 from windlass.server.compat.pocketflow.names import (
     OK,
     list_field,
     number_field,
-    read_fields,
     seconds,
     text_field,
 )
+from windlass.server.context import context_of
 from windlass.server.http import reply
+from windlass.server.loose_fields import read_fields
 from windlass.server.push_urls import check_push_url
 
 _TRANSPORTS = {"": "push", "http": "push", "async": "pull", "local": "local"}
@@ -39,14 +39,14 @@ _TTL_S_MAX = 1e9
 async def register(request: Request) -> Response:
     """Add a worker, or take it back under its old id; AstraFlow's come to the same path."""
     fields = await read_fields(request)
-    if astraflow.is_registration(fields):
-        return await astraflow.announce(request, fields)
+    if announcements.is_registration(fields):
+        return await announcements.announce(request, fields)
     kind = text_field(fields, "Type")
     if kind not in _TRANSPORTS:
         raise BadRequest(f'Type "{kind}" is none of http, async, local')
     url = text_field(fields, "URL")
     if _TRANSPORTS[kind] == "push":
-        check_push_url(url, request.app.state.push_allow)
+        check_push_url(url, context_of(request).push_allow)
     engine = engine_of(request)
     await workers.register(
         engine,
@@ -58,7 +58,7 @@ async def register(request: Request) -> Response:
         meta=_meta(fields, engine.store.now()),
         tenant=who(request).works_for,
     )
-    request.app.state.workers_changed()
+    context_of(request).workers_changed()
     return reply(OK)
 
 
@@ -75,8 +75,8 @@ def _meta(fields: dict[str, Any], now: int) -> str:
 async def heartbeat(request: Request) -> Response:
     """Note that a worker is alive, by its id alone; an unknown one is told to register again."""
     fields = await read_fields(request)
-    if astraflow.is_heartbeat(fields):
-        return await astraflow.beat(request, fields)
+    if announcements.is_heartbeat(fields):
+        return await announcements.beat(request, fields)
     engine = engine_of(request)
     worker_id = who(request).check_worker(text_field(fields, "ID", required=True))
     load = max(0, number_field(fields, "Load"))
@@ -84,7 +84,7 @@ async def heartbeat(request: Request) -> Response:
     if known is None or not await workers.heartbeat(engine, worker_id, load):
         raise NotFound(f'unknown worker "{worker_id}"; register again')
     if known.transport == "push" and known.load != load:
-        request.app.state.workers_changed()
+        context_of(request).workers_changed()
     elif known.transport == "pull":
         await keep_leases(request, known)
     return reply(OK)
