@@ -27,7 +27,9 @@ def dropped_not_fenced(patch: Patch) -> None:
 
 
 @fault(
-    "a visit to a plan goes on although a later one has planned anew", needs=("grown", "retry_from")
+    "a visit to a plan goes on although a later one has planned anew",
+    first=5250,
+    needs=("grown", "retry_from"),
 )
 def outgrown_gone_on_with(patch: Patch) -> None:
     patch.setattr(reopen, "check_inside_stands", lambda tasks, task: None)
