@@ -79,7 +79,7 @@ def test_a_quota_is_raised_and_the_run_that_was_queued_begins(site: Site, page: 
     first, second = (site.start("asks", project="paint") for _ in range(2))
     site.wait(first, "waiting")
     page.goto(f"{site.url}/runs/{second}")
-    why = "waits to begin: quota of project paint: 1 of 1 runs in use, 0 ahead of you"
+    why = "Waits to begin: quota of project paint: 1 of 1 runs in use, 0 ahead of it"
     expect(page.locator("[data-why]")).to_contain_text(why)
     page.goto(f"{site.url}/limits?q=quota")
     row = page.locator("[data-limit='quota:runs@paint']")

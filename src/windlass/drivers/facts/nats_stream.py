@@ -10,7 +10,6 @@ from contextlib import suppress
 
 from nats.aio.msg import Msg
 from nats.errors import Error
-from nats.errors import TimeoutError as Silence
 from nats.js import JetStreamContext
 from nats.js.api import (
     AckPolicy,
@@ -50,9 +49,12 @@ class NatsFacts:
     async def take(self) -> list[Delivery]:
         try:
             pull = await self._open()
+        except _AWAY as error:
+            raise self._away(error) from error
+        try:
             found = await pull.fetch(_AT_ONCE, timeout=_WAIT_S)
-        except Silence:
-            return []
+        except TimeoutError:
+            return []  # NATS' own, or the loop's where both end in the same moment
         except _AWAY as error:
             raise self._away(error) from error
         self._taken = {_id(message): message for message in found}
