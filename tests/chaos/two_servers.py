@@ -338,6 +338,8 @@ async def check(url: str, books: Books, lines: list[str]) -> list[str]:
     problems = [f"left over: {what}" for what in await open_rows(url)]
     db: Any = await asyncpg.connect(url, server_settings={"search_path": "windlass"})
     try:
+        waiting = await db.fetch("select * from effects where state = 'waiting' limit 3")
+        problems += [f"left over: {dict(row)}" for row in waiting]
         states = {row["id"]: row["state"] for row in await db.fetch("select id, state from runs")}
         for run_id, kind in books.kinds.items():
             wanted = "cancelled" if kind == "held" else "succeeded"

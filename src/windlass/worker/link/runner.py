@@ -29,7 +29,7 @@ from windlass.worker.link.tasks import Tasks, feedback_of
 
 log = logging.getLogger(__name__)
 
-_STEADY_S = 60.0
+_STEADY_S = 5.0
 """A connection that held so long was a good one: the next pause is short again."""
 ACCEPT_S = 10.0
 """How long the server may take to accept a session."""
