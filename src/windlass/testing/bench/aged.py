@@ -4,8 +4,9 @@ import sqlite3
 from typing import Any
 
 import asyncpg
+import msgspec
 
-from windlass.model.rows import Run
+from windlass.model.rows import Event, Row, Run, Task
 from windlass.wiring.stores import sqlite_path
 
 _OLD_MS = 1_700_000_000_000
@@ -20,43 +21,52 @@ async def age(db: str, count: int) -> None:
         await _age_postgres(db, count)
 
 
-def _values(number: str) -> dict[str, str]:
-    run = f"'00000000-0000-7000-8000-' || {number}"
-    return {
-        "id": run,
-        "version_id": "'old'",
-        "flow_id": "'old'",
-        "flow_name": "'old'",
-        "state": "'succeeded'",
-        "params": "'{}'",
-        "request_id": "''",
-        "tags": "'{}'",
-        "node": "''",
-        "action": "''",
-        "error": "null",
-        "started_at": str(_OLD_MS),
-        "created_at": str(_OLD_MS),
-        "updated_at": str(_OLD_MS),
-        "finished_at": str(_OLD_MS),
-    }
+def _insert(table: type[Row], source: str, **given: str) -> str:
+    """A statement that adds rows of expressions; what they leave out is as the model has it."""
+    values: dict[str, str] = {}
+    for field in msgspec.structs.fields(table):
+        default = None if field.default is msgspec.NODEFAULT else field.default
+        values[field.name] = given.get(field.name) or _literal(default)
+    columns = ", ".join(values)
+    return (
+        f"insert into {table.TABLE} ({columns}) select {', '.join(values.values())} from {source}"
+    )
+
+
+def _literal(value: object) -> str:
+    if value is None:
+        return "null"
+    return f"'{value}'" if isinstance(value, str) else str(value)
 
 
 def _statements(number: str, source: str) -> list[str]:
-    columns = Run.__struct_fields__
-    given = _values(number)
-    run = ", ".join(given.get(column, "0") for column in columns)
-    tasks = (
-        f"select {given['id']} || '~n.' || s, {given['id']}, {given['id']}, 'n', 'call',"
-        " 'succeeded', 0, s, -1, 'local:noop', 0, 0, 1, 0, 0, null, 0, 0, null, null,"
-        " 0, 0, 0, 0, 0,"
-        f" 'null', '{{}}', null, '', 1, 2, {_OLD_MS}, {_OLD_MS}, {_OLD_MS}"
-    )
-    steps = "(select 1 as s union all select 2 union all select 3) steps"
-    events = f"select {given['id']}, s, 'attempt.succeeded', null, {_OLD_MS}, '{{}}'"
+    run = f"'00000000-0000-7000-8000-' || {number}"
+    old, done = str(_OLD_MS), "'succeeded'"
+    times = {"created_at": old, "started_at": old, "finished_at": old}
+    steps = f"{source}, (select 1 as s union all select 2 union all select 3) steps"
+    names = dict.fromkeys(("version_id", "flow_id", "flow_name"), "'old'")
     return [
-        f"insert into runs ({', '.join(columns)}) select {run} from {source}",
-        f"insert into tasks {tasks} from {source}, {steps}",
-        f"insert into events {events} from {source}, {steps}",
+        _insert(Run, source, id=run, state=done, params="'{}'", updated_at=old, **names, **times),
+        _insert(
+            Task,
+            steps,
+            id=f"{run} || '~n.' || s",
+            run_id=run,
+            scope=run,
+            node="'n'",
+            kind="'call'",
+            state=done,
+            step="s",
+            queue="'local:noop'",
+            ready_at="0",
+            attempts="1",
+            input="'null'",
+            output="'{}'",
+            made_seq="1",
+            ended_seq="2",
+            **times,
+        ),
+        _insert(Event, steps, run_id=run, seq="s", type="'attempt.succeeded'", at=old),
     ]
 
 
@@ -76,7 +86,8 @@ def _age_sqlite(path: str, count: int) -> None:
 
 
 async def _age_postgres(url: str, count: int) -> None:
-    connection: Any = await asyncpg.connect(url)
+    # The tables themselves, rather than a release's views of them.
+    connection: Any = await asyncpg.connect(url, server_settings={"search_path": "windlass"})
     try:
         for table in ("runs", "tasks", "events"):
             await connection.execute(f"alter table {table} set (autovacuum_enabled = false)")
