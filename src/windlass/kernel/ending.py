@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from windlass.kernel.placement import let_go, packages_of
+from windlass.kernel.placement import let_go
 from windlass.kernel.turn import Turn
 from windlass.model.quotas import QueuedRun, is_queued
 from windlass.model.rows import Binding, Run
@@ -16,7 +16,9 @@ def end_run(turn: Turn, state: RunState, **columns: Any) -> None:
         give_place_back(turn, run)
     began_at = None if is_queued(run) else run.started_at or turn.now
     turn.set_run(state=state, started_at=began_at, finished_at=turn.now, node="", **columns)
-    keys = [(turn.run.id, package) for package in packages_of(turn)]
+    if not turn.graph.packages:
+        return
+    keys = [(turn.run.id, package) for package in turn.graph.packages]
     bound = turn.rows(Binding, keys).values()
     for worker_id in sorted({binding.worker_id for binding in bound if binding is not None}):
         let_go(turn, worker_id)

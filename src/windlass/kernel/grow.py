@@ -11,7 +11,7 @@ from windlass.kernel.downstream import downstream, is_called
 from windlass.kernel.ending import end_run
 from windlass.kernel.leases import is_planning
 from windlass.kernel.patching import extended, problems_of, scopes_of
-from windlass.kernel.placement import packages_of, unbind
+from windlass.kernel.placement import unbind
 from windlass.kernel.recount import recount
 from windlass.kernel.redo import restore_scopes
 from windlass.kernel.routing import end_scope
@@ -53,11 +53,11 @@ def patch_graph(turn: Turn, patch: Patch, within: str = "") -> int:
     dropped = no_longer_standing(turn.graph, tasks, patch)
     for row in dropped:
         mark_superseded(turn, row)
-    before = packages_of(turn)
+    before = turn.graph.packages
     turn.graph = extended(turn.graph, patch)
     turn.grown = True
     turn.view.memo.clear()
-    unbind(turn, set(before) - set(packages_of(turn)))
+    unbind(turn, set(before) - set(turn.graph.packages))
     revision = run.graph_rev + 1
     turn.set_run(graph_rev=revision)
     turn.make(GraphPatch(run_id=run.id, rev=revision, patch=text, created_at=turn.now))

@@ -124,7 +124,7 @@ def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
     `lost` limits this to tasks of one worker; those that need something only it has are returned.
     """
     gone: set[str] = set()
-    for package in packages_of(turn):
+    for package in turn.graph.packages:
         bound = turn.get(Binding, (turn.run.id, package))
         if bound is not None and lost in (None, bound.worker_id):
             turn.remove(Binding, bound.pk)
@@ -151,13 +151,3 @@ def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
         queue = queue_of(turn, node.target, worker_id)
         turn.move(task, task.state, queue=queue, avoid=owner or task.avoid, ready_at=turn.now)
     return left_alone
-
-
-def packages_of(turn: Turn) -> list[str]:
-    """The packages a run's graph calls."""
-    known: list[str] | None = turn.view.memo.get("packages")
-    if known is None:
-        targets = (node.target for node in turn.graph.nodes.values())
-        names = dict.fromkeys(t.package for t in targets if t is not None and t.package)
-        known = turn.view.memo["packages"] = list(names)
-    return known

@@ -340,14 +340,17 @@ class Turn:
         return new
 
     def move_attempt(self, attempt: Attempt, **columns: Any) -> Attempt:
+        state = columns.get("state", attempt.state)
+        check_attempt(attempt.state, state)
+        ends = state not in ATTEMPT_LIVE and attempt.state in ATTEMPT_LIVE
+        if ends:
+            columns["finished_at"] = self.now
+            if self.usage is not None and self.usage[0] == attempt.id:
+                notes = columns.get("notes", attempt.notes)
+                columns["notes"] = with_usage(notes, self.usage[1])
         new = replace(attempt, **columns)
-        check_attempt(attempt.state, new.state)
-        if new.state not in ATTEMPT_LIVE and attempt.state in ATTEMPT_LIVE:
-            new = replace(new, finished_at=self.now)
-            if self.usage is not None and self.usage[0] == new.id:
-                new = replace(new, notes=with_usage(new.notes, self.usage[1]))
-            if attempt.limits:
-                self.settled.append(new)
+        if ends and attempt.limits:
+            self.settled.append(new)
         self.change(new)
         if new.state is not attempt.state:
             note: dict[str, Any] = {"attempt": new.id, "state": str(new.state)}
@@ -407,14 +410,17 @@ class Turn:
 
     def settle_run(self) -> None:
         """Let the run's state follow its counters: waiting when nothing is queued or running."""
-        run = self.run
-        if run.state in RUN_ENDED or run.state is RunState.CANCELLING:
+        # Read column by column: every turn comes by here, and most change the row once more.
+        base, now = self._base, self._run
+        before = now.get("state", base.state)
+        if before in RUN_ENDED or before is RunState.CANCELLING:
             return
-        if is_queued(run):
+        if now.get("quota", base.quota) and is_queued(self.run):
             return
-        state = RunState.RUNNING if run.active > 0 else RunState.WAITING
-        if state is not run.state:
-            self.set_run(state=state, started_at=run.started_at or self.now)
+        state = RunState.RUNNING if now.get("active", base.active) > 0 else RunState.WAITING
+        if state is not before:
+            started_at = now.get("started_at", base.started_at)
+            self.set_run(state=state, started_at=started_at or self.now)
 
     def decision(self, type_: str, task_id: str | None, answer: Any, **data: Any) -> Decision:
         """Close the turn: one event that tells all changes, and the run row that counts it."""

@@ -6,6 +6,7 @@ the nesting goes.
 """
 
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -332,7 +333,7 @@ class Edge(msgspec.Struct, frozen=True, omit_defaults=True):
     """Fires only if this holds for `{"parameters": …, "results": …}` of the task it leaves."""
 
 
-class Graph(msgspec.Struct, frozen=True):
+class Graph(msgspec.Struct, frozen=True, dict=True):
     """A whole definition, lowered and checked."""
 
     starts: dict[str, tuple[str, ...]]
@@ -349,6 +350,12 @@ class Graph(msgspec.Struct, frozen=True):
     """What a run may use up, if nobody says otherwise when it starts: `Budget`."""
     grows: bool = False
     """Some of its nodes are plans, so nodes that wait for their edges come while a run goes on."""
+
+    @cached_property
+    def packages(self) -> tuple[str, ...]:
+        """The packages that its nodes call."""
+        targets = (node.target for node in self.nodes.values())
+        return tuple(dict.fromkeys(t.package for t in targets if t is not None and t.package))
 
     @property
     def counts_edges(self) -> bool:

@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 _LAST_WORDS_S = 5.0
 _ASK_AGAIN_S = 1.0
+_UNBOUNDED: Mapping[str, int] = {}
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -148,9 +149,11 @@ class Runner:
             self._waiting = None
             asyncio.get_running_loop().call_later(_ASK_AGAIN_S, self._ask_for_work)
 
-    def _room(self) -> dict[str, int]:
+    def _room(self) -> Mapping[str, int]:
         """Of the services with a bound of their own, how many more can begin."""
-        running = Counter(self._services.values()) if self._caps else Counter[str]()
+        if not self._caps:
+            return _UNBOUNDED
+        running = Counter(self._services.values())
         return {service: cap - running[service] for service, cap in self._caps.items()}
 
     async def _take(self, waiting: Waiting) -> None:

@@ -118,10 +118,12 @@ def accept(
         refused = msgspec.structs.replace(attempt, output=output)
         attempt_failed(turn, task, refused, taken.failure, log)
         return False
-    notes = AttemptNotes((taken.warning,) if taken.warning else (), metadata)
+    notes = None
+    if taken.warning or metadata:
+        notes = AttemptNotes((taken.warning,) if taken.warning else (), metadata).json()
     judged = node.verification is not None and not skipped
     kept = {"output": taken.output} if judged else {}
-    turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, log=log, notes=notes.json(), **kept)
+    turn.move_attempt(attempt, state=AttemptState.SUCCEEDED, log=log, notes=notes, **kept)
     if node.timeout_ms:
         turn.drop_timer(task.id, "timeout")
     if node.next:
