@@ -437,17 +437,9 @@ class Turn:
         self._run["seq"] = self.seq
         self._run["updated_at"] = self.now
         self.change(self.run)
-        return Decision(
-            self._made,
-            self._changed,
-            self._removed,
-            answer,
-            None,
-            self.settled,
-            self.pushed_back,
-            self.raised,
-            self.taken,
-        )
+        rows = self._made, self._changed, self._removed
+        limits = self.settled, self.pushed_back, self.raised, self.taken
+        return Decision(*rows, answer, None, *limits)
 
 
 def container_of(turn: Turn, task: Task) -> Task | None:

@@ -1,6 +1,6 @@
 """What a worker of a plan's task answers: what it did, or why not, or what it has to ask."""
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -30,10 +30,14 @@ class WorkAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.json.encode(self).decode()
 
 
+def is_answer(given: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether something has the marks of an answer; anything else is itself what came out."""
+    return is_object(given) and bool(_MARKS & given.keys())
+
+
 def read_answer(given: Any) -> WorkAnswer | str:
-    """The answer, or what is wrong with it. Anything but an object with the marks of an answer is
-    itself the structured output."""
-    if not is_object(given) or not _MARKS & given.keys():
+    """The answer, or what is wrong with it."""
+    if not is_answer(given):
         return WorkAnswer(structured_output=given)
     fields = dict(given)
     if "artifact_intents" in fields:

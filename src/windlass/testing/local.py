@@ -21,10 +21,11 @@ from typing import Any, Literal
 import msgspec
 
 from windlass.authoring import Flow
+from windlass.drivers.dispatch.builtins import BUILTINS
 from windlass.drivers.dispatch.local import function
 from windlass.drivers.dispatch.runner import Execute, Runner
 from windlass.drivers.env.noop import NoopBackend
-from windlass.engine import flows, runs
+from windlass.engine import flows, plans, runs
 from windlass.engine.attempts import Attempts
 from windlass.engine.engine import Engine, Settings
 from windlass.engine.envs import resources
@@ -97,6 +98,27 @@ class LocalEngine:
         published = await flows.publish(self.engine, name, definition)
         text = msgspec.json.encode(params or {}).decode()
         started = await runs.start_run(self.engine, published.target, text)
+        return started.run.id
+
+    async def plan(
+        self,
+        goal: str,
+        *,
+        plan: object = None,
+        input: object = None,  # noqa: A002  the wire's name
+        planner: str = "",
+        worker: str = "",
+    ) -> str:
+        """Begin a run for a goal, with a plan or a planner; returns its id."""
+        given = {
+            "goal": goal,
+            "plan": plan,
+            "input": input,
+            "planner_profile": planner or None,
+            "worker_profile": worker or None,
+        }
+        settings = {name: value for name, value in given.items() if value is not None}
+        started, _ = await plans.start(self.engine, settings)
         return started.run.id
 
     async def run(
@@ -247,7 +269,7 @@ async def local_engine(
     hosts = pretended_hosts()
     follower = Follower(engine, hosts)
     places = Places(engine, hosts, follower)
-    execute = _executions(handlers, engine, places)
+    execute = {**BUILTINS, **_executions(handlers, engine, places)}
     runner = Runner(Attempts(engine), "local", execute, _SLOTS, caps=caps)
     envs = EnvOutbox(engine, follower.handlers, hosts.addresses)
     loops = (Timers(engine), LimitWakes(engine), Leases(engine), envs)

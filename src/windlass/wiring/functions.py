@@ -28,6 +28,7 @@ from windlass.protocol.envs import (
 )
 from windlass.protocol.exchange import ActionEnd, ActionStart
 from windlass.worker import outcome
+from windlass.worker.answers import Asked, brief_in
 from windlass.worker.context import Context
 from windlass.worker.envs import HearBytes
 from windlass.worker.registry import Service, Worker
@@ -149,15 +150,16 @@ def execution(
         )
         try:
             given = msgspec.json.decode(assignment.input)
+            context.brief = brief_in(given)
             positional, named = service.binder.arguments(context, given, params)
             if service.is_async:
                 value = await service.handler(*positional, **named)
             else:
                 value = await asyncio.to_thread(service.handler, *positional, **named)
-        except Exception as error:  # noqa: BLE001  whatever a handler raises is its outcome
+        except (Exception, Asked) as error:  # noqa: BLE001  whatever it raises is its outcome
             ended = outcome.failed(error, context)
         else:
-            ended = outcome.succeeded(value)
+            ended = outcome.returned(value, context)
         if ended.fault is not None:
             fault = ended.fault
             failure = Failure(fault.kind, fault.message, retry_after_ms=fault.retry_after_ms)

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from windlass.client.board import Blackboard
 from windlass.protocol.exchange import ActionStart
 from windlass.worker.actions import Action
+from windlass.worker.answers import Asked, Brief, answer_in, question_of
 from windlass.worker.desk import Desk
 from windlass.worker.envs import Env
 from windlass.worker.errors import ActionRefused, Cancelled, PermanentError
@@ -76,6 +77,9 @@ class Context:
         self._chars = 0
         self._usage: dict[str, float] = {}
         self._calls = 0
+        self.brief: Brief | None = None
+        """What a task of a plan was told; None elsewhere."""
+        self.artifacts: list[dict[str, Any]] = []
         self.desk = desk
         """Where the attempt asks for more than its result; None where nobody answers."""
         self._told_env = env
@@ -172,6 +176,50 @@ class Context:
             approval_token=approval,
         )
         return Action(self.desk, start)
+
+    def ask(
+        self,
+        question: str,
+        options: Sequence[str] | Mapping[str, str] = (),
+        *,
+        default: str = "",
+        timeout_s: float = 0.0,
+        blocks_run: bool = False,
+    ) -> str:
+        """What a person says: one of the options, by name or with a label for each, or a text where
+        there are none.
+
+        The attempt ends here and holds nothing while the task waits. The next one comes by here
+        again and is told the answer, so what went before it is done once more. `default` counts if
+        nobody answers within `timeout_s`.
+        """
+        told = answer_in(self._told("ask"), question)
+        if told is not None:
+            return told
+        raise Asked(question_of(question, options, default, timeout_s, blocks_run=blocks_run))
+
+    def artifact(
+        self,
+        kind: str,
+        uri: str,
+        *,
+        digest: str,
+        version: str = "1",
+        content_type: str = "",
+        summary: str = "",
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
+        """Hand something in with the result that lies elsewhere: tasks after this one are told."""
+        self._told("artifact")
+        made = {"kind": kind, "uri": uri, "version": version, "digest": digest}
+        more = {"content_type": content_type, "summary": summary, "metadata": metadata}
+        self.artifacts.append({**made, **{name: value for name, value in more.items() if value}})
+
+    def _told(self, wanted: str) -> Brief:
+        if self.brief is None:
+            hint = "a flow asks by a node of its own" if wanted == "ask" else "return it instead"
+            raise PermanentError(f"ctx.{wanted} is for tasks of plans: {hint}")
+        return self.brief
 
     @property
     def blackboard(self) -> Blackboard:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from windlass.protocol.exchange import Fault
+from windlass.worker.answers import Asked, waiting, with_artifacts
 from windlass.worker.context import Context, Stop
 from windlass.worker.errors import Cancelled, PermanentError, ServiceError, TemporaryError
 
@@ -50,8 +51,15 @@ def succeeded(value: object) -> Outcome:
         return Outcome(fault=Fault(kind="fatal", message=text[:MESSAGE_CHARS_MAX]))
 
 
+def returned(value: object, context: Context) -> Outcome:
+    """The outcome of a handler that returned, with what it made on the way."""
+    return succeeded(with_artifacts(value, context.artifacts))
+
+
 def failed(error: BaseException, context: Context) -> Outcome:
     """The outcome of a handler that raised. Where it raised stays with the worker's own logs."""
+    if isinstance(error, Asked):
+        return succeeded(waiting(error, context.artifacts))
     if isinstance(error, Cancelled):
         return stopped(context)
     if not isinstance(error, ServiceError):

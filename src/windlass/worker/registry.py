@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar, overload
 
+from windlass.worker.answers import plan_of, shaped, verdict_of
 from windlass.worker.binding import Binder
 
 P = ParamSpec("P")
@@ -48,6 +49,29 @@ class Worker:
         def register(handler: Callable[P, T]) -> Callable[P, T]:
             own = str(getattr(handler, "__name__", ""))
             self.add(name or own, handler, concurrency=concurrency)
+            return handler
+
+        return register
+
+    def planner(
+        self, profile: str, *, concurrency: int | None = None
+    ) -> Callable[[Callable[P, T]], Callable[P, T]]:
+        """Offer the function below as a planner: it gets the brief, and returns a plan or its
+        tasks."""
+        return self._shaped(profile, plan_of, concurrency)
+
+    def verifier(
+        self, profile: str, *, concurrency: int | None = None
+    ) -> Callable[[Callable[P, T]], Callable[P, T]]:
+        """Offer the function below as a verifier: it gets the brief, and returns yes or no, what is
+        wrong, or a verdict."""
+        return self._shaped(profile, verdict_of, concurrency)
+
+    def _shaped(
+        self, name: str, shape: Callable[[Any], Any], concurrency: int | None
+    ) -> Callable[[Callable[P, T]], Callable[P, T]]:
+        def register(handler: Callable[P, T]) -> Callable[P, T]:
+            self.add(name, shaped(handler, shape), concurrency=concurrency)
             return handler
 
         return register

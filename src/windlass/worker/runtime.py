@@ -13,9 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from windlass.worker.answers import Asked, brief_in
 from windlass.worker.context import Context, Stop
 from windlass.worker.errors import PermanentError
-from windlass.worker.outcome import Outcome, failed, stopped, succeeded
+from windlass.worker.outcome import Outcome, failed, returned, stopped
 from windlass.worker.registry import Service, Worker
 
 log = logging.getLogger(__name__)
@@ -100,20 +101,21 @@ class Runtime:
         try:
             limit = self._limits.get(call.service)
             if limit is None:
-                return succeeded(await self._invoke(service, call))
+                return returned(await self._invoke(service, call), call.context)
             async with limit:
-                return succeeded(await self._invoke(service, call))
+                return returned(await self._invoke(service, call), call.context)
         except asyncio.CancelledError as error:
             if call.context.cancelled:
                 return stopped(call.context)
             if task.cancelling():
                 raise  # the loop itself is ending
             return failed(error, call.context)  # the handler let a cancellation of its own escape
-        except (Exception, SystemExit) as error:  # noqa: BLE001  its outcome, and logged there
+        except (Exception, Asked, SystemExit) as error:  # noqa: BLE001  its outcome, and logged there
             return failed(error, call.context)
 
     async def _invoke(self, service: Service, call: Call) -> Any:
         context = call.context
+        context.brief = brief_in(call.input)
         context.check()  # it may have waited for its turn until nobody wants it any more
         args, kwargs = service.binder.arguments(context, call.input, context.params)
         # An attempt's time is its handler's: what it waited for a turn does not count.
