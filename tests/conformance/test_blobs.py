@@ -1,5 +1,6 @@
 """What every place for blobs promises, on each of them: two processes, one place."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -61,6 +62,18 @@ async def test_a_key_kept_anew_has_the_new_content_for_all(two: tuple[Blobs, Blo
     assert await read(there, KEY) == b"old"
     await keep(here, KEY, b"new")
     assert await read(there, KEY) == b"new"
+
+
+async def test_a_key_kept_by_many_at_once_is_kept(two: tuple[Blobs, Blobs]) -> None:
+    async def keep_one(number: int) -> None:
+        blobs = two[number % 2]
+        scratch = blobs.scratch(f"gathered-{number}")
+        scratch.write_bytes(LARGE)
+        await blobs.keep(KEY, scratch)
+
+    await asyncio.gather(*map(keep_one, range(12)))
+    for blobs in two:
+        assert await read(blobs, KEY) == LARGE
 
 
 async def test_what_is_removed_is_gone_for_all(two: tuple[Blobs, Blobs]) -> None:

@@ -23,6 +23,7 @@ from windlass.engine.limits.rules import RULES_MAX, Rules
 from windlass.engine.loops.forever import Duties
 from windlass.engine.run_counts import RunCounts
 from windlass.engine.tenants import Tenants, TenantStore
+from windlass.engine.turns import Turns
 from windlass.engine.window_counts import WindowCounts
 from windlass.kernel.bounds import Limits
 from windlass.kernel.events import RunEvent
@@ -115,6 +116,7 @@ class Engine:
         """What became of the facts that were stated here."""
         self.pods_wait: dict[str, Reason] = {}
         """What pods that have not begun wait for, by attempt, where this process launches them."""
+        self.turns = Turns()
         self.feed = Feed()
         self.duties = Duties()
         self.advance.listeners.append(self.feed.committed)
@@ -203,17 +205,18 @@ class Engine:
     ) -> R | None:
         """Change a row that belongs to no run as it stands now, whoever else changes it; the rows
         `along` are made in the same commit. None if there is none, or nothing is to change."""
-        for _ in range(_UPDATE_TRIES):
-            async with self.store.session() as session:
-                found = await session.rows(table, [key])
-            new = change(found[0]) if found else None
-            if new is None:
-                return None
-            try:
-                await self.write(*along, changed=(new,), stands=(found[0],))
-            except Outdated:
-                continue
-            return new
+        async with self.turns.of((table, key)):
+            for _ in range(_UPDATE_TRIES):
+                async with self.store.session() as session:
+                    found = await session.rows(table, [key])
+                new = change(found[0]) if found else None
+                if new is None:
+                    return None
+                try:
+                    await self.write(*along, changed=(new,), stands=(found[0],))
+                except Outdated:
+                    continue
+                return new
         raise Unavailable(f"{table.TABLE} {key} changes too often")
 
 

@@ -12,7 +12,7 @@ from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
 from windlass.engine.params import properties_of
 from windlass.kernel.expressions import refs_of
-from windlass.model.errors import BadRequest, Conflict, NotFound, Unavailable
+from windlass.model.errors import BadRequest, Conflict, NotFound
 from windlass.model.graph import Graph, Ref, Root
 from windlass.model.rows import Flow, Json, Row, Version
 from windlass.model.tenants import own_name
@@ -21,7 +21,6 @@ from windlass.ports.store import Cond
 
 _NAME_MAX = 200
 _DESCRIPTION_MAX = 2_000
-_PUBLISH_TRIES = 8
 _NAMES = UUID("5b3cf1f0-77a6-4c38-9e0c-6a1c0b7d1e55")
 
 
@@ -103,14 +102,11 @@ async def publish(
     check_name(name)
     await compiled(definition, lambda: compile_flow(definition))
     description = description or described(definition)
-    for last in (*(False,) * _PUBLISH_TRIES, True):
-        try:
-            return await _publish(engine, name, encode(definition), description, status, along)
-        except (Conflict, Unavailable):
-            # Somebody published to the same flow at the same moment; look again.
-            if last:
-                raise
-    raise AssertionError("unreachable")
+    source = encode(definition)
+    return await engine.turns.make(
+        (Flow, engine.home, name),
+        lambda: _publish(engine, name, source, description, status, along),
+    )
 
 
 async def _publish(
@@ -121,14 +117,12 @@ async def _publish(
     except NotFound:
         flow = await create_flow(engine, name, description, id_of_name(engine, name))
     told = replace(flow, description=description or flow.description)
-    newest = await engine.store.page(
-        Version, [Cond("flow_id", "=", flow.id)], order="number", descending=True, limit=1
-    )
-    if newest and newest[0].source == source and newest[0].status == (status or "published"):
+    newest = await newest_version(engine, flow)
+    if newest and newest.source == source and newest.status == (status or "published"):
         if told != flow:
             await engine.write(changed=(told,))
-        return Published(told, newest[0], created=False)
-    number = newest[0].number + 1 if newest else 1
+        return Published(told, newest, created=False)
+    number = newest.number + 1 if newest else 1
     changed = (told,) if told != flow else ()
     version = await add_version(
         engine, told, number, source, status or "published", changed=changed, along=along
@@ -149,6 +143,29 @@ def encode(definition: object) -> Json:
 POCKETFLOW = "pocketflow"
 """The dialect of flows published on that surface: our own, but a call that no worker is there for
 fails."""
+
+
+async def add_next_version(
+    engine: Engine, flow: Flow, source: Json, status: str, dialect: str, *, along: Along
+) -> Version:
+    """Add a checked definition under the next number."""
+
+    async def add() -> Version:
+        number = await next_number(engine, flow)
+        return await add_version(engine, flow, number, source, status, dialect, along=along)
+
+    return await engine.turns.make((Flow, flow.id), add)
+
+
+async def next_number(engine: Engine, flow: Flow) -> int:
+    newest = await newest_version(engine, flow)
+    return newest.number + 1 if newest is not None else 1
+
+
+async def newest_version(engine: Engine, flow: Flow) -> Version | None:
+    where = [Cond("flow_id", "=", flow.id)]
+    rows = await engine.store.page(Version, where, order="number", descending=True, limit=1)
+    return rows[0] if rows else None
 
 
 async def add_version(

@@ -110,17 +110,36 @@ async def check_free(engine: Engine, archive: Archive) -> PackageVersion | None:
     return known
 
 
+class Published(msgspec.Struct, frozen=True):
+    version: PackageVersion
+    created: bool
+
+
 async def publish(
     engine: Engine,
     archive: Archive,
     *,
     owner: str,
     noted: Callable[[PackageVersion], Row] | None = None,
-) -> PackageVersion:
+) -> Published:
     """Enter an archive whose blob is kept already; what is `noted` of it is in the same commit."""
+
+    async def enter() -> Published:
+        if (known := await check_free(engine, archive)) is not None:
+            return Published(known, created=False)
+        version = version_of(archive, owner, engine)
+        await _enter(engine, archive, version, *([noted(version)] if noted is not None else ()))
+        return Published(version, created=True)
+
     manifest = archive.contents.manifest
-    now = engine.store.now()
-    version = PackageVersion(
+    done = await engine.turns.make(version_id(manifest.name, manifest.version), enter)
+    engine.handlers.learn_manifest(done.version.id, msgspec.json.decode(archive.manifest))
+    return done
+
+
+def version_of(archive: Archive, owner: str, engine: Engine) -> PackageVersion:
+    manifest = archive.contents.manifest
+    return PackageVersion(
         id=version_id(manifest.name, manifest.version),
         name=manifest.name,
         version=manifest.version,
@@ -129,28 +148,31 @@ async def publish(
         manifest=archive.manifest,
         signer=archive.signer,
         owner=owner,
-        created_at=now,
+        created_at=engine.store.now(),
         tenant=engine.home,
     )
-    along = [version, *([noted(version)] if noted is not None else ())]
+
+
+async def _enter(engine: Engine, archive: Archive, version: PackageVersion, *along: Row) -> None:
+    """Add a version to its package, which is made if it is new."""
+    text, now = archive.contents.manifest.description, version.created_at
     updated = await engine.update(
         Package,
-        manifest.name,
-        lambda known: replace(known, description=manifest.description, updated_at=now),
+        version.name,
+        lambda known: replace(known, description=text, updated_at=now),
+        version,
         *along,
     )
     if updated is None:
         package = Package(
-            name=manifest.name,
-            description=manifest.description,
-            owner=owner,
+            name=version.name,
+            description=text,
+            owner=version.owner,
             created_at=now,
             updated_at=now,
             tenant=engine.home,
         )
-        await engine.write(package, *along)
-    engine.handlers.learn_manifest(version.id, msgspec.json.decode(archive.manifest))
-    return version
+        await engine.write(package, version, *along)
 
 
 async def set_status(

@@ -23,7 +23,15 @@ from windlass.dialects.workflow import (
 from windlass.engine.catalog import catalog_of, packages_named, plans_something
 from windlass.engine.compiling import compiled
 from windlass.engine.engine import Engine
-from windlass.engine.flows import Along, Startable, described, encode, target_of
+from windlass.engine.flows import (
+    Along,
+    Startable,
+    described,
+    encode,
+    newest_version,
+    next_number,
+    target_of,
+)
 from windlass.engine.workers import get_worker, state_of
 from windlass.model.errors import (
     Conflict,
@@ -35,13 +43,11 @@ from windlass.model.resources import ConflictingPins, resource_owner
 from windlass.model.rows import Flow, Version
 from windlass.model.tenants import DEFAULT, own_name
 from windlass.model.values import is_list, is_object
-from windlass.ports.store import Cond
 
 DELETED = "deleted"
 """The status of every version of a workflow that was deleted: kept for its runs, shown no more."""
 _OUTLINES_MAX = 1_000
 _NAMES = UUID("0d8f9a53-3d2a-4d0b-9a86-5d3c7c6b7a11")
-_PUBLISH_TRIES = 8
 _NAME_MAX = 200
 _RECENT_MS = 5_000
 _RECENT_MAX = 1_000
@@ -74,18 +80,15 @@ async def publish_workflow(
     assert is_object(definition)
     lock = None if locked is None else encode(locked)
     digest = definition_hash(definition)
-    for last in (*(False,) * _PUBLISH_TRIES, True):
-        try:
-            if draft:
-                target, created = await _keep_draft(engine, definition, digest, along)
-            else:
-                target, created = await _publish(engine, definition, digest, lock, along)
-            return PublishedWorkflow(target, digest, created, warnings)
-        except (Conflict, Unavailable):
-            # Somebody published to the same workflow at the same moment; look again.
-            if last:
-                raise
-    raise AssertionError("unreachable")
+    target, created = await engine.turns.make(
+        (Flow, flow_id_of(engine, str(definition["id"]))),
+        lambda: (
+            _keep_draft(engine, definition, digest, along)
+            if draft
+            else _publish(engine, definition, digest, lock, along)
+        ),
+    )
+    return PublishedWorkflow(target, digest, created, warnings)
 
 
 async def up_to_date(engine: Engine, target: Startable) -> Startable:
@@ -132,7 +135,7 @@ async def _publish(
         versions = await session.rows(Version, [version_id])
     flow = await _keep_flow(engine, definition)
     if not versions:
-        number = await _next_number(engine, flow)
+        number = await next_number(engine, flow)
         version = await _add(engine, flow, version_id, number, definition, lock, along=along)
         return target_of(flow, version), True
     if versions[0].status == DELETED:
@@ -146,7 +149,7 @@ async def _keep_draft(
 ) -> tuple[Startable, bool]:
     """A draft is always the newest version: text that was replaced and comes back is a new one."""
     flow = await _keep_flow(engine, definition)
-    newest = await _newest(engine, flow)
+    newest = await newest_version(engine, flow)
     if newest is not None and (newest.source, newest.status) == (encode(definition), "draft"):
         return target_of(flow, newest), False
     number = newest.number + 1 if newest is not None else 1
@@ -191,17 +194,6 @@ async def _keep_flow(engine: Engine, definition: dict[str, object]) -> Flow:
     if flow != found[0]:
         await engine.write(changed=(flow,))
     return flow
-
-
-async def _newest(engine: Engine, flow: Flow) -> Version | None:
-    where = [Cond("flow_id", "=", flow.id)]
-    rows = await engine.store.page(Version, where, order="number", descending=True, limit=1)
-    return rows[0] if rows else None
-
-
-async def _next_number(engine: Engine, flow: Flow) -> int:
-    newest = await _newest(engine, flow)
-    return newest.number + 1 if newest is not None else 1
 
 
 async def _add(

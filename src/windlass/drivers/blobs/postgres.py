@@ -53,6 +53,8 @@ class PostgresBlobs:
                     size += len(piece)
                     sql = "insert into blob_pieces (mark, number, content) values ($1, $2, $3)"
                     await connection.execute(sql, mark, number, piece)
+            # Whoever keeps the same key at the same moment comes after.
+            await connection.execute("select pg_advisory_xact_lock(hashtextextended($1, 7))", key)
             await self._forget(connection, key)
             sql = "insert into blobs (key, mark, size_bytes, created_at) values ($1, $2, $3, $4)"
             await connection.execute(sql, key, mark, size, time.time_ns() // 1_000_000)

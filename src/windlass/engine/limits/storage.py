@@ -4,6 +4,8 @@ What is in use is counted anew from the files themselves whenever one comes, so 
 given back when one goes. The key's row is what makes two that come at the same moment take turns.
 """
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
@@ -24,6 +26,13 @@ async def keep_file(engine: Engine, row: Resource, *along: Row) -> None:
         await engine.write(row, *along)
         return
     key = limit_id(row.tenant, quota_key(STORAGE))
+    async with engine.turns.of((LimitUse, key)):
+        await _count_in(engine, row, rule.max, key, along)
+
+
+async def _count_in(
+    engine: Engine, row: Resource, most: int, key: str, along: Sequence[Row]
+) -> None:
     for _ in range(_TRIES):
         async with engine.system.store.session() as session:
             found = await session.rows(LimitUse, [key])
@@ -31,7 +40,7 @@ async def keep_file(engine: Engine, row: Resource, *along: Row) -> None:
             await engine.write(blank(key))
             continue
         used = await used_bytes(engine, row.tenant)
-        use = _with(found[0], used, row, rule.max)
+        use = _with(found[0], used, row, most)
         try:
             await engine.write(row, *along, changed=(use,), stands=(found[0],))
             return

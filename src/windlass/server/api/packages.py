@@ -49,13 +49,13 @@ async def publish(request: Request) -> Response:
         await blobs.keep(key, received.path)
     finally:
         received.path.unlink(missing_ok=True)
-    version = await packages.publish(
+    done = await packages.publish(
         engine,
         archive,
         owner=who(request).name,
         noted=lambda row: line(request, "package.publish", "package", row.id, sha256=row.sha256),
     )
-    return reply(published_view(version, created=True), 201)
+    return reply(published_view(done.version, created=done.created), 201 if done.created else 200)
 
 
 async def check_publisher(request: Request, name: str) -> None:

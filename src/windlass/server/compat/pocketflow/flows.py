@@ -70,20 +70,15 @@ async def create_version(request: Request) -> Response:
     definition = await definition_of(fields)
     await compiled(definition, lambda: compile_flow(definition))
     number = number_field(fields, "Version")
-    if number <= 0:
-        where = [Cond("flow_id", "=", flow_id)]
-        newest = await engine.store.page(Version, where, order="number", descending=True, limit=1)
-        number = newest[0].number + 1 if newest else 1
-    status = text_field(fields, "Status")
-    version = await flows.add_version(
-        engine,
-        found[0],
-        number,
-        flows.encode(definition),
-        status,
-        flows.POCKETFLOW,
-        along=partial(version_line, request, "flow.publish", "flow"),
-    )
+    status, source = text_field(fields, "Status"), flows.encode(definition)
+    along = partial(version_line, request, "flow.publish", "flow")
+    dialect, flow = flows.POCKETFLOW, found[0]
+    if number > 0:
+        version = await flows.add_version(
+            engine, flow, number, source, status, dialect, along=along
+        )
+    else:
+        version = await flows.add_next_version(engine, flow, source, status, dialect, along=along)
     return reply({"id": f"ver-{version.id}"})
 
 

@@ -1,0 +1,56 @@
+"""Turns: one after the other for the same key, side by side for others, nothing kept after."""
+
+import asyncio
+
+import pytest
+
+from windlass.engine.turns import Turns
+from windlass.model.errors import Conflict
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_same_key_is_had_by_one_at_a_time_and_another_meanwhile() -> None:
+    turns, inside, most = Turns(), 0, 0
+
+    async def take(key: str) -> None:
+        nonlocal inside, most
+        async with turns.of(key):
+            inside += key == "same"
+            most = max(most, inside)
+            await asyncio.sleep(0)
+            inside -= key == "same"
+
+    async with turns.of("held"):
+        await asyncio.wait_for(asyncio.gather(*(take("same") for _ in range(20))), 5)
+    assert most == 1
+    assert len(turns) == 0
+
+
+async def test_a_turn_given_up_or_broken_off_is_the_next_ones() -> None:
+    turns = Turns()
+    with pytest.raises(ValueError, match="broken"):
+        async with turns.of("k"):
+            waiting = asyncio.ensure_future(turns.make("k", lambda: asyncio.sleep(0, "never")))
+            await asyncio.sleep(0)
+            waiting.cancel()
+            raise ValueError("broken")
+    assert await turns.make("k", lambda: asyncio.sleep(0, "had")) == "had"
+    assert len(turns) == 0
+
+
+async def test_what_somebody_elsewhere_makes_at_the_same_moment_is_looked_for_again() -> None:
+    tries: list[int] = []
+
+    async def attempt() -> str:
+        tries.append(1)
+        if len(tries) < 3:
+            raise Conflict("the same is made in this very moment")
+        return "found"
+
+    async def never() -> str:
+        raise Conflict("taken for good")
+
+    assert await Turns().make("k", attempt) == "found"
+    with pytest.raises(Conflict, match="for good"):
+        await Turns().make("k", never)
