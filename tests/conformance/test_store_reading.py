@@ -391,3 +391,11 @@ async def test_payloads_are_left_out_where_nobody_looks_at_them(store: Store) ->
     assert (row.id, row.input, row.output, row.error) == (task, None, None, "{}")
     [attempt] = await store.page(Attempt, heavy=False)
     assert (attempt.output, attempt.log, attempt.worker_id) == (None, None, "w")
+
+
+async def test_rows_made_in_the_same_moment_come_by_id(store: Store) -> None:
+    made = [(number % 3, f"f{number:02}") for number in range(9)]
+    await make(store, *(Flow(id=id_, name="n", created_at=at) for at, id_ in made))
+    for descending in (False, True):
+        found = await store.page(Flow, order="created_at", descending=descending)
+        assert [(flow.created_at, flow.id) for flow in found] == sorted(made, reverse=descending)

@@ -74,7 +74,7 @@ def validate(client: Client, source: str, as_json: bool) -> None:
 @json_option
 @with_client
 def list_flows(client: Client, query: str, limit: int, wide: bool, as_json: bool) -> None:
-    """List flows."""
+    """List flows, newest first."""
     found = first(limit, lambda some, cursor: client.flows(query, limit=some, cursor=cursor))
     hint = "no flows yet; publish one with `windlass flow push FILE`"
     if query:

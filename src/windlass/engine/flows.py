@@ -76,7 +76,7 @@ async def find_flow(engine: Engine, name_or_id: str) -> Flow:
         rows = await session.rows(Flow, [name_or_id])
     if not rows:
         where = [Cond("name", "=", name_or_id)]
-        rows = await engine.store.page(Flow, where, descending=True, limit=1)
+        rows = await engine.store.page(Flow, where, order="created_at", descending=True, limit=1)
     if not rows:
         raise NotFound(f'no flow "{name_or_id}"; push one with `windlass flow push FILE`')
     return rows[0]

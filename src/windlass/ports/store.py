@@ -144,8 +144,9 @@ class Store(Protocol):
         offset: int = 0,
         heavy: bool = True,
     ) -> list[R]:
-        """Rows that meet all conditions, in the order of one column; a cursor is a condition. With
-        `heavy` off, columns with payloads are not read and stand empty."""
+        """Rows that meet all conditions, in the order of one column; those made in the same
+        moment by id. A cursor is a condition. With `heavy` off, columns with payloads are not read
+        and stand empty."""
         ...
 
     async def count(self, table: type[R], where: Sequence[Cond] = ()) -> int:

@@ -41,6 +41,43 @@ async def fetch_page(
     return rows[:limit], getattr(rows[limit - 1], order) if more else None
 
 
+async def fetch_newest(
+    request: Request, table: type[R], where: Sequence[Cond] = (), *, size: int = 50
+) -> tuple[list[R], str | None]:
+    """As `fetch_page`, for rows whose ids do not say when they were made: the newest first. Of
+    those made in the same moment, the ids decide."""
+    limit = page_limit(request, size, 500)
+    store = engine_of(request).store
+    rows: list[R] = []
+    before: list[Cond] = []
+    if place := _moment_of(request):
+        at, id_ = place
+        then = [*where, Cond("created_at", "=", at), Cond("id", "<", id_)]
+        rows = await store.page(table, then, descending=True, limit=limit + 1)
+        before = [Cond("created_at", "<", at)]
+    if len(rows) <= limit:
+        left = limit + 1 - len(rows)
+        rows += await store.page(
+            table, [*where, *before], order="created_at", descending=True, limit=left
+        )
+    if len(rows) <= limit:
+        return rows, None
+    last: Any = rows[limit - 1]
+    return rows[:limit], f"{last.created_at}~{last.id}"
+
+
+def _moment_of(request: Request) -> tuple[int, str] | None:
+    """Where a page of the newest ended: when its last row was made, and its id."""
+    text = request.query_params.get("cursor")
+    if not text:
+        return None
+    at, _, id_ = text.partition("~")
+    moment = number_of(at)
+    if moment is None or moment < 0 or not id_ or len(text) > _CURSOR_CHARS_MAX or "\0" in text:
+        raise BadRequest(f'cursor="{text:.40}" is not the "next" of a page')
+    return moment, id_
+
+
 def cursor_of(request: Request, table: type[Row], order: str) -> str | int | None:
     """Where the page before ended; None at the beginning. What is no such place is refused."""
     text = request.query_params.get("cursor")

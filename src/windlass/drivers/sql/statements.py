@@ -116,7 +116,9 @@ def ordering(table: type[Row], order: str, descending: bool, limit: int, offset:
     assert order in columns(table), f"{table.TABLE} has no column {order}"
     direction = " desc" if descending else ""
     skip = f" offset {int(offset)}" if offset else ""
-    return f" order by {order}{direction} limit {int(limit)}{skip}"
+    # Rows made in the same moment have an order too, or a page could end between any two of them.
+    ties = f", id{direction}" if order == "created_at" else ""
+    return f" order by {order}{direction}{ties} limit {int(limit)}{skip}"
 
 
 def may_exist(key: Any) -> bool:

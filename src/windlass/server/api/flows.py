@@ -29,7 +29,7 @@ from windlass.server.audit import version_line
 from windlass.server.caller import engine_of
 from windlass.server.context import context_of
 from windlass.server.http import parse_json, read_body, reply
-from windlass.server.paging import fetch_page, like
+from windlass.server.paging import fetch_newest, fetch_page, like
 from windlass.server.routes import Route
 
 
@@ -120,7 +120,7 @@ async def list_flows(request: Request) -> Response:
     """Flows, newest first, with how many versions each has."""
     text = request.query_params.get("q")
     where = [Cond("name", "like", like(text))] if text else []
-    rows, next_ = await fetch_page(request, Flow, where)
+    rows, next_ = await fetch_newest(request, Flow, where)
     return reply(Page(items=await flow_views(engine_of(request), rows), next=next_))
 
 

@@ -45,7 +45,9 @@ async def list_flows(request: Request) -> Response:
     """Flows, newest first, by page."""
     store = engine_of(request).store
     page, size = paging(request)
-    rows = await store.page(Flow, descending=True, limit=size, offset=(page - 1) * size)
+    rows = await store.page(
+        Flow, order="created_at", descending=True, limit=size, offset=(page - 1) * size
+    )
     data = [
         {
             "id": f"flow-{row.id}",
