@@ -145,7 +145,7 @@ class Store(Protocol):
         heavy: bool = True,
     ) -> list[R]:
         """Rows that meet all conditions, in the order of one column; those made in the same
-        moment by id. A cursor is a condition. With `heavy` off, columns with payloads are not read
+        moment by key. A cursor is a condition. With `heavy` off, columns with payloads are not read
         and stand empty."""
         ...
 

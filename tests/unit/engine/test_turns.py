@@ -29,13 +29,21 @@ async def test_the_same_key_is_had_by_one_at_a_time_and_another_meanwhile() -> N
 
 async def test_a_turn_given_up_or_broken_off_is_the_next_ones() -> None:
     turns = Turns()
-    with pytest.raises(ValueError, match="broken"):
+
+    async def had() -> str:
+        return "had"
+
+    async def broken() -> None:
         async with turns.of("k"):
-            waiting = asyncio.ensure_future(turns.make("k", lambda: asyncio.sleep(0, "never")))
+            waiting = asyncio.ensure_future(turns.make("k", had))
             await asyncio.sleep(0)
             waiting.cancel()
             raise ValueError("broken")
-    assert await turns.make("k", lambda: asyncio.sleep(0, "had")) == "had"
+
+    with pytest.raises(ValueError, match="broken"):
+        await broken()
+    assert await turns.make("k", had) == "had"
+    await asyncio.sleep(0)  # whoever gave up is told in the loop's next round
     assert len(turns) == 0
 
 

@@ -117,7 +117,8 @@ def ordering(table: type[Row], order: str, descending: bool, limit: int, offset:
     direction = " desc" if descending else ""
     skip = f" offset {int(offset)}" if offset else ""
     # Rows made in the same moment have an order too, or a page could end between any two of them.
-    ties = f", id{direction}" if order == "created_at" else ""
+    key = table.KEY if order == "created_at" else ()
+    ties = "".join(f", {column}{direction}" for column in key)
     return f" order by {order}{direction}{ties} limit {int(limit)}{skip}"
 
 

@@ -337,7 +337,7 @@ def listed(rows: list[R], where: Sequence[Cond], order: str, descending: bool) -
     """The rows that meet the conditions, by one column, nulls lowest."""
     found = [row for row in rows if meets(row, where)]
     if order == "created_at":
-        found.sort(key=lambda row: row.id, reverse=descending)  # type: ignore[attr-defined]
+        found.sort(key=lambda row: row.pk, reverse=descending)
     found.sort(key=lambda row: _sortable(getattr(row, order)), reverse=descending)
     return found
 
