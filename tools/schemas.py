@@ -23,7 +23,11 @@ INTRODUCTION = """\
 Every frame is a JSON text in one WebSocket message at `/ws/worker`, in an envelope with `type`,
 `id`, `ts`, `tenant`, `sender`, `payload` and, where they apply, `corr`, `seq`, `session_seq`, `ack`
 and `flags`. The generations are told apart by the first frame. The full schemas are in
-`schemas/link/`."""
+`schemas/link/`.
+
+A worker that goes for good closes its connection with code 1001. If it holds nothing any more, it
+is `offline` from then on. After any other end it is `connected: false` and may come back; its
+attempts are its own until their leases run out."""
 
 TO_WORKER = "server to worker"
 TO_SERVER = "worker to server"

@@ -16,6 +16,8 @@ FRAME_BYTES_MAX = 1024 * 1024
 """What a stock WebSocket client takes in one message."""
 PAYLOAD_BYTES_MAX = FRAME_BYTES_MAX - 16 * 1024
 """What is left of that for a payload, in whatever envelope."""
+GOING_AWAY = 1001
+"""The code a worker closes its connection with when it goes for good."""
 
 M = TypeVar("M", bound=m.Message)
 

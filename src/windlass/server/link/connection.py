@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -11,7 +12,7 @@ from windlass.model.errors import BadRequest, Denied, Unauthorized, Unavailable,
 from windlass.model.tenants import ALL
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
-from windlass.protocol.link.envelope import Refused
+from windlass.protocol.link.envelope import GOING_AWAY, Refused
 from windlass.protocol.link.server import (
     Arrived,
     Beat,
@@ -68,10 +69,13 @@ class Connection:
 
     async def run(self) -> None:
         writer = asyncio.ensure_future(self._writing())
+        gone = False
         try:
             await self._reading()
-        except (WebSocketDisconnect, RuntimeError):
-            pass  # RuntimeError: the framework's word for writing to a closed socket
+        except WebSocketDisconnect as closed:
+            gone = closed.code == GOING_AWAY
+        except RuntimeError:
+            pass  # the framework's word for writing to a closed socket
         finally:
             if self._timer is not None:
                 self._timer.cancel()
@@ -80,7 +84,8 @@ class Connection:
                 # Only our own session: another connection may have taken it over already.
                 session.disconnected()
                 # Soon, not here: a process that ends with its connections writes nothing more.
-                asyncio.get_running_loop().call_soon(self._plane.line_cut, session)
+                cut = partial(self._plane.line_cut, session, gone=gone)
+                asyncio.get_running_loop().call_soon(cut)
             await self._finish(writer)
 
     async def _finish(self, writer: "asyncio.Task[None]") -> None:

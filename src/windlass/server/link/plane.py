@@ -300,13 +300,18 @@ class LinkPlane:
             return
         if known is not None and workers.meta_of(known).get("sessionId") in (None, session.id):
             await workers.leave(self.engine, session.worker_id)
+            self.engine.recent.clear()  # which versions of packages there are was answered with it
         session.given_up = True
         if session.wake is not None:
             # It came back while that was written.
             await self.note(session)
 
-    def line_cut(self, session: LinkSession) -> None:
-        session.spawn(session.reports.quietly(self.note_cut(session)))
+    def line_cut(self, session: LinkSession, *, gone: bool) -> None:
+        """A worker has no connection any more. One that says it is gone for good, and has nothing
+        left to do, is not waited for."""
+        over = gone and not session.held and not session.reports.pending
+        note = self._say_gone if over else self.note_cut
+        session.spawn(session.reports.quietly(note(session)))
 
     async def note_cut(self, session: LinkSession) -> None:
         """Show at once that a worker's line is cut. What it holds is its own for a while."""

@@ -1,16 +1,19 @@
 """The socket under a link, as far as the worker needs one."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
+import anyio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
-from windlass.protocol.link.envelope import FRAME_BYTES_MAX
+from windlass.protocol.link.envelope import FRAME_BYTES_MAX, GOING_AWAY
 from windlass.worker.link.settings import LinkSettings
 
 OPEN_S = 10.0
+_LEAVE_S = 1.0
 
 
 class Closed(Exception):
@@ -68,7 +71,13 @@ def dial(settings: LinkSettings) -> Dial:
         except (OSError, TimeoutError, InvalidHandshake) as error:
             raise Closed(str(error) or type(error).__name__) from error
         async with connection:
-            yield WebSocket(connection)
+            try:
+                yield WebSocket(connection)
+            except asyncio.CancelledError:
+                # Nobody ends a connection like this but a worker that goes for good.
+                with anyio.move_on_after(_LEAVE_S, shield=True):
+                    await connection.close(GOING_AWAY, "the worker has stopped")
+                raise
 
     return opened
 
