@@ -86,6 +86,7 @@ WORK: dict[str, Json] = {
         "caps": {"nobody-calls-this": 1},
         "number": 1,
         "joins": 0,
+        "ends": 0,
         "waitMs": 0,
         "results": [
             {**ATTEMPT, "output": {"a": 1}, "log": "l"},

@@ -115,6 +115,9 @@ class Exchange(Wire, frozen=True, kw_only=True):
     joins: int = 0
     """Another request of this worker that may be waiting here: what this one asks for is asked for
     by that one from now on."""
+    ends: int = 0
+    """Another request of this worker that may be waiting here: it is answered at once, with what
+    it has been given by then."""
     wait_ms: int = 0
     results: list[Result] = []
     renew: list[str] = []

@@ -1,5 +1,6 @@
 """Requests of pull workers that wait for work here, so that another can add to what they ask."""
 
+import asyncio
 import contextlib
 from collections.abc import Generator, Mapping
 
@@ -10,12 +11,14 @@ class Polls:
     """By worker, the request of its that waits: at most one counts, the newest."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, tuple[int, Waiting]] = {}
+        self._waiting: dict[str, tuple[int, Waiting, asyncio.Event]] = {}
 
     @contextlib.contextmanager
-    def waiting(self, worker_id: str, number: int, demand: Waiting) -> Generator[None]:
-        """While this lasts, others may join."""
-        mine = (number, demand)
+    def waiting(
+        self, worker_id: str, number: int, demand: Waiting, over: asyncio.Event
+    ) -> Generator[None]:
+        """While this lasts, others may join it, or end it."""
+        mine = (number, demand, over)
         self._waiting[worker_id] = mine
         try:
             yield
@@ -27,3 +30,9 @@ class Polls:
         """Add to what a request asks for; false if it does not wait here any more."""
         found = self._waiting.get(worker_id)
         return found is not None and found[0] == number > 0 and found[1].add(slots, caps)
+
+    def end(self, worker_id: str, number: int) -> None:
+        """Have a request answered at once, if it waits here."""
+        found = self._waiting.get(worker_id)
+        if found is not None and found[0] == number > 0:
+            found[2].set()

@@ -19,7 +19,7 @@ import anyio
 from windlass.client.backoff import Backoff
 from windlass.client.problems import ServerError
 from windlass.model.errors import BadRequest, DefinitionError, Unavailable, WindlassError
-from windlass.protocol.exchange import Registered, Reply, Result
+from windlass.protocol.exchange import Exchange, Registered, Reply, Result
 from windlass.worker.asking import Ask, Asking
 from windlass.worker.calls import ServerCalls
 from windlass.worker.context import Stop
@@ -40,6 +40,8 @@ APART_S = 1.0
 """How long it waits instead while a bounded service is full, if the two requests reach different
 servers: then nobody can tell the waiting one of places that become free."""
 FLUSH_S = 5.0
+CALL_OFF_S = 1.0
+"""How long a worker that stops lets the request that waits be answered, before it drops it."""
 
 
 class PullLoop:
@@ -67,15 +69,19 @@ class PullLoop:
         """Set while the main request waits, so results must go by the side."""
         self._stopping = asyncio.Event()
         self._waiting: anyio.CancelScope | None = None
+        self._answered = asyncio.Event()
+        """Set while no request waits."""
+        self._answered.set()
         self._poll_s = POLL_S_MAX
         self._down = False
 
     def stop(self) -> None:
-        """Take no more work. A request that waits is dropped; one being answered is read."""
+        """Take no more work. A request that waits is called off; what comes with its answer, or
+        with that of another, is given back."""
         self._stopping.set()
+        self._state.taking = False
         self._state.changed.set()
-        if self._waiting is not None:
-            self._waiting.cancel()
+        self._state.unsent.added.set()
 
     async def run(self, drain_s: float) -> None:
         """Work until `stop`, then let running handlers end, report, and sign off."""
@@ -95,11 +101,21 @@ class PullLoop:
                 group.start_soon(self._poll)
                 group.start_soon(self._report)
                 await self._stopping.wait()
+                await self._call_off()
                 await self._drain(drain_s)
                 group.cancel_scope.cancel()
         finally:
             with anyio.move_on_after(FLUSH_S, shield=True):
                 await self._sign_off()
+
+    async def _call_off(self) -> None:
+        """Wait for the answer of the request that waits, which the side one ends. Simply dropped,
+        it could be given something in that moment, and nobody would have it until the lease ran
+        out. So it is only if the two reach different servers, or none."""
+        with anyio.move_on_after(CALL_OFF_S):
+            await self._answered.wait()
+        if self._waiting is not None:
+            self._waiting.cancel()
 
     async def _poll(self) -> None:
         backoff = Backoff(random_=self._random)
@@ -160,10 +176,12 @@ class PullLoop:
         reply = None
         with anyio.CancelScope() as self._waiting:
             self._waiting_ask = ask.number
+            self._answered.clear()
             self._parked.set()
             reply = await self._exchange(self._main, [], ask, round(wait_s * 1000))
         self._waiting = None
         self._waiting_ask = 0
+        self._answered.set()
         self._parked.clear()
         return reply
 
@@ -174,9 +192,11 @@ class PullLoop:
             await self._parked.wait()
             batch = self._state.take()
             ask = self._free_since()
-            if not batch and not ask.slots:
+            ends = self._waiting_ask if self._stopping.is_set() else 0
+            if not batch and not ask.slots and not ends:
                 continue
-            if await self._exchange(self._side, batch, ask, 0, self._waiting_ask) is None:
+            joins = 0 if ends else self._waiting_ask
+            if await self._exchange(self._side, batch, ask, 0, joins, ends) is None:
                 await self._pause(backoff)
             else:
                 backoff.reset()
@@ -186,7 +206,7 @@ class PullLoop:
 
         Only for bounded services: of the others it asks for some, and comes back at once for more.
         """
-        if self._waiting_ask:
+        if self._waiting_ask and not self._stopping.is_set():
             ask = self._asking.ask()
             if ask.more_of_a_bounded_service:
                 return ask
@@ -194,20 +214,27 @@ class PullLoop:
         return self._asking.none()
 
     async def _exchange(
-        self, server: ServerCalls, batch: list[Result], ask: Ask, wait_ms: int, joins: int = 0
+        self,
+        server: ServerCalls,
+        batch: list[Result],
+        ask: Ask,
+        wait_ms: int,
+        joins: int = 0,
+        ends: int = 0,
     ) -> Reply | None:
         """One request; None if it failed, or settled nothing, and the next should wait a little."""
         try:
-            return await self._exchanged(server, batch, ask, wait_ms, joins)
+            message = self._state.message(batch, ask, wait_ms, joins, ends)
+            return await self._exchanged(server, batch, ask, message)
         finally:
             self._asking.settle(ask)
 
     async def _exchanged(
-        self, server: ServerCalls, batch: list[Result], ask: Ask, wait_ms: int, joins: int
+        self, server: ServerCalls, batch: list[Result], ask: Ask, message: Exchange
     ) -> Reply | None:
         asked_at = self._clock()
         try:
-            reply = await server.exchange(self._state.message(batch, ask, wait_ms, joins))
+            reply = await server.exchange(message)
         except (BadRequest, DefinitionError) as error:
             self._state.refused(batch, str(error))
             return None
@@ -221,8 +248,8 @@ class PullLoop:
         self._down = False
         for assigned in reply.attempts:
             self._renewer.hurry(assigned.lease_s)
-        if joins and ask.slots:
-            self._joined(reply, ask, joins)
+        if message.joins and ask.slots:
+            self._joined(reply, ask, message.joins)
         self._state.absorb(batch, reply, asked_at)
         if not reply.known:
             await self._sign_on_again(server)

@@ -40,6 +40,8 @@ class PullState:
         self._clock = clock
         self._desk = desk
         self._singly = 0
+        self.taking = True
+        """Whether what comes is begun; a worker that stops gives it back."""
         self._given_back: set[str] = set()
 
     def take(self) -> list[Result]:
@@ -49,13 +51,16 @@ class PullState:
             return self.unsent.take(1)
         return self.unsent.take(RESULTS_MAX)
 
-    def message(self, batch: list[Result], ask: Ask, wait_ms: int, joins: int = 0) -> Exchange:
+    def message(
+        self, batch: list[Result], ask: Ask, wait_ms: int, joins: int = 0, ends: int = 0
+    ) -> Exchange:
         return Exchange(
             services=self.runtime.services,
             slots=ask.slots,
             caps=ask.caps,
             number=ask.number,
             joins=joins,
+            ends=ends,
             wait_ms=wait_ms,
             results=batch,
             load=self.runtime.load,
@@ -71,6 +76,9 @@ class PullState:
         self._leases.stop(reply.lost, Stop.LOST)
         self._leases.stop(reply.cancel, Stop.CANCELLED)
         for assigned in reply.attempts:
+            if not self.taking:
+                self.unsent.add(_unbegun(assigned))
+                continue
             call = _call_of(assigned, self._clock, self._desk)
             self._leases.add(call.context, assigned.lease_s, asked_at, assigned.token)
             self.runtime.start(call, self._finished)
@@ -114,6 +122,11 @@ class PullState:
             return
         self._leases.settle(context.attempt_id)
         self.unsent.add(_result_of(call, outcome))
+
+
+def _unbegun(assigned: Assigned) -> Result:
+    fault = Fault(kind="cancelled", message="the worker was about to shut down when this came")
+    return Result(attempt_id=assigned.attempt_id, token=assigned.token, error=fault)
 
 
 def _call_of(assigned: Assigned, clock: Callable[[], float], desk: Desk | None) -> Call:

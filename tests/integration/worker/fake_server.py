@@ -31,6 +31,10 @@ class FakeServer:
         self.renewed: list[str] = []
         self.cancel: set[str] = set()
         self.lost: set[str] = set()
+        self.ended: set[int] = set()
+        """Requests that were called off."""
+        self.deaf = False
+        """It does not call any off, as an older one would not."""
         self.exchanges = 0
         self.batch_max = 0
         self.cut_after_commit = 0
@@ -120,6 +124,9 @@ class FakeServer:
         if worker not in self.known:
             await _respond(send, 200, {"results": [], "attempts": [], "known": False})
             return
+        if said["ends"] and not self.deaf:
+            self.ended.add(said["ends"])
+            self.wake()
         receipts = [self._take(result) for result in said["results"]]
         if receipts and self.cut_after_commit:
             self.cut_after_commit -= 1
@@ -142,10 +149,10 @@ class FakeServer:
         assert self._news is not None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(said["waitMs"] / 1000):
-                while not self.ready:
+                while not self.ready and said["number"] not in self.ended:
                     self._news.clear()
                     await self._news.wait()
-        return self._lease(said)
+        return [] if said["number"] in self.ended else self._lease(said)
 
     def _lease(self, said: Any) -> list[dict[str, Any]]:
         leased: list[dict[str, Any]] = []

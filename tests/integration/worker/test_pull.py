@@ -11,7 +11,7 @@ import pytest
 
 from tests.integration.worker.fake_server import FakeServer, serving
 from windlass.model.errors import Denied
-from windlass.worker import Context, Worker
+from windlass.worker import Context, Worker, pull
 from windlass.worker.builtin import worker as builtin
 from windlass.worker.pull import PullLoop
 from windlass.worker.runtime import Runtime
@@ -255,11 +255,46 @@ async def test_draining_lets_running_work_end_and_takes_no_more(fake: FakeServer
 
     async with running(url, worker) as loop:
         fake.offer(fake.attempt("brief"))
-        await until(fake, lambda: fake.held)
+        await until(fake, lambda: fake.held and fake.exchanges > 1)
         loop.stop()
+        await until(fake, lambda: fake.ended)
         fake.offer(fake.attempt("brief"))
     assert [r["output"] for r in fake.accepted.values()] == ["done"]
     assert len(fake.ready) == 1
+    assert fake.left == ["w-1"]
+
+
+async def test_what_comes_while_a_worker_stops_is_given_back_unbegun(
+    fake: FakeServer, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = Worker()
+    begun: list[str] = []
+
+    @worker.service("brief")
+    async def brief(name: str) -> None:
+        begun.append(name)
+        await asyncio.sleep(0.2)
+
+    monkeypatch.setattr(pull, "CALL_OFF_S", 20.0)
+    fake.deaf = True
+    late = fake.attempt("brief", "late")
+    async with running(url, worker) as loop:
+        fake.offer(fake.attempt("brief", "early"))
+        await until(fake, lambda: fake.held and fake.exchanges > 1)
+        loop.stop()
+        fake.offer(late)
+    assert begun == ["early"]
+    assert fake.accepted[late["attemptId"]]["error"]["kind"] == "cancelled"
+    assert fake.left == ["w-1"]
+
+
+async def test_a_request_nobody_ends_is_dropped(fake: FakeServer, url: str) -> None:
+    fake.deaf = True
+    async with running(url) as loop:
+        await until(fake, lambda: fake.exchanges)
+        loop.stop()
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
     assert fake.left == ["w-1"]
 
 

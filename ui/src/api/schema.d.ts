@@ -3051,6 +3051,8 @@ export interface components {
                 [key: string]: number;
             };
             /** @default 0 */
+            ends: number;
+            /** @default 0 */
             joins: number;
             /** @default 0 */
             load: number;

@@ -79,6 +79,7 @@ async def exchange(request: Request) -> Response:
     caps = {service: count for service, count in body.caps.items() if service in body.services}
     # Demand is stated before the results are handed in: what they make ready is then leased here.
     polls = context_of(request).polls
+    polls.end(worker_id, body.ends)
     joined = slots > 0 and polls.join(worker_id, body.joins, slots, caps)
     wanted = slots > 0 and queues and not joined
     waiting = attempts.want(worker_id, queues, slots, caps=caps, tenant=tenant) if wanted else None
@@ -104,7 +105,7 @@ async def exchange(request: Request) -> Response:
     stops = context_of(request).stops
     with stops.listen(worker_id) as listener:
         if waiting is not None:
-            with polls.waiting(worker_id, body.number, waiting):
+            with polls.waiting(worker_id, body.number, waiting, listener.heard):
                 given = await wait_for_work(request, attempts, waiting, wait_s, listener.heard)
         elif wait_s > 0 and not joined:
             await wait_for_news(request, listener.heard, wait_s)
