@@ -31,11 +31,13 @@ class Stage:
     def state(self, *bodies: object) -> None:
         async def publish() -> None:
             client = await nats.connect(self._url)
-            for body in bodies:
-                text = body if isinstance(body, bytes) else json.dumps(body).encode()
-                subject = f"{self._prefix}.attempt.fact.run.attempt.x"
-                await client.jetstream().publish(subject, text)
-            await client.close()
+            try:
+                for body in bodies:
+                    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+                    subject = f"{self._prefix}.attempt.fact.run.attempt.x"
+                    await client.jetstream().publish(subject, text)
+            finally:
+                await client.close()
 
         asyncio.run(publish())
 

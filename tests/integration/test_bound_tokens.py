@@ -5,6 +5,7 @@ for each: a path that is new is tried as well, without anybody having to think o
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from windlass.server.compat.astraflow import unserved
 from windlass.server.compat.memoh import routes as memoh
 from windlass.server.compat.pocketflow import routes as pocketflow
 from windlass.server.routes import Route
+from windlass.testing import servers
 from windlass.testing.processes import ServerProcess, started
 
 ADMIN = "the-admins-token"
@@ -35,7 +37,8 @@ class Held(NamedTuple):
 
 
 class Bench:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, clients: ExitStack) -> None:
+        self._clients = clients
         self.admin = self.client(url, ADMIN)
         self.owner = self.client(url, self.token("owner"))
         self.thief = self.client(url, self.token("thief*"))
@@ -47,7 +50,8 @@ class Bench:
 
     def client(self, url: str, token: str) -> httpx.Client:
         headers = {"Authorization": f"Bearer {token}"}
-        return httpx.Client(base_url=url, headers=headers, timeout=30)
+        client = httpx.Client(base_url=url, headers=headers, timeout=30)
+        return self._clients.enter_context(client)
 
     def token(self, workers: str) -> str:
         body = {"name": f"of {workers}", "role": "worker", "workers": workers}
@@ -68,16 +72,19 @@ class Bench:
         return {"attempt": attempt, "run": self.admin.get(at).json()}
 
 
-@pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def bench(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    postgres_server: servers.PostgresServer,
+) -> Iterator[Bench]:
     folder: Path = tmp_path_factory.mktemp("bound")
     log = folder / "log"
-    server = ServerProcess(f"sqlite:///{folder / 'windlass.db'}", "--admin-token", ADMIN, log=log)
-    with started(server):
-        found = Bench(server.url)
-        yield found
-        for http in (found.admin, found.owner, found.thief):
-            http.close()
+    sqlite = f"sqlite:///{folder / 'windlass.db'}"
+    db = sqlite if request.param == "sqlite" else postgres_server.new_database()
+    server = ServerProcess(db, "--admin-token", ADMIN, log=log)
+    with started(server), ExitStack() as clients:
+        yield Bench(server.url, clients)
     assert "Traceback" not in log.read_text()
 
 
@@ -91,6 +98,9 @@ def about(value: Any, held: Held, worker: str, key: str = "") -> Any:
         return held.token
     words = {
         "none~1": held.id,
+        "none~1@1": held.id,
+        "none~a.0": held.id.partition("@")[0],
+        "none": held.run_id,
         "q-none": f"q-{held.id}",
         "run-none": f"run-{held.id}",
         "hostile-pull": worker,
