@@ -26,6 +26,7 @@ _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BEGINNINGS = frozenset("+-.0123456789")
 """What a text begins with that reads as a number."""
 _DIGITS_MAX = 400
+_NUMBERS = frozenset({int, float})
 """Beyond any number a double holds; Python refuses to read integers from some length on."""
 
 
@@ -111,6 +112,11 @@ def _contains(whole: Any, part: Any) -> bool:
         return isinstance(part, str) and part in whole
     if not _is_list(whole):
         return False
+    kinds = set(map(type, whole))
+    if kinds <= _NUMBERS and (number := _number(part)) is not None:
+        return number in whole  # as below, without a step for each item
+    if kinds == {str} and part is not None and _number(part) is None:
+        return _text(part) in whole
     return any(map(_equal_to(part), whole))
 
 
