@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from tests.hostile_lists import LISTS
 from tests.hostile_memoh import MEMOH, MEMOH_QUERY
+from tests.hostile_plans import PLAN_FLOW, PLAN_WORKFLOW
 from tests.hostile_values import NAMES, VALUES, definitions, spoilt, written
 from tests.hostile_work import WORK
 from tests.integration.link.workflows import chain
@@ -243,13 +244,19 @@ POCKETFLOW: dict[str, Json] = {
 """What each of PocketFlow's takes."""
 
 _MORE: dict[str, list[Json]] = {
+    "POST /api/v1/bulk": [
+        {"act": act, "ids": ["{runs}"], "task": "a", "from": True, "reason": "r"}
+        for act in ("retry", "rerun", "delete")
+    ],
+    "POST /api/v1/flows/{name}/versions": [{"definition": PLAN_FLOW}],
     "POST /api/v1/runs": [
+        {"workflow": PLAN_WORKFLOW, "clientId": "c"},
         {
             "workflow": chain("hostile-run", "evil.a", "evil.b", package="evil"),
             "clientId": "c",
             "priority": 1,
             "tags": {"a": 1},
-        }
+        },
     ],
     "POST /api/v1/flows/validate": [
         {"definition": chain("hostile-check", "demo.a", "demo.b"), "dialect": "workflow"}

@@ -10,8 +10,8 @@ from windlass.dialects.flow import read_definition
 
 T = TypeVar("T")
 
-_INLINE_BYTES = 64 * 1024
-"""Up to this size lowering takes a few milliseconds, which a thread would not make shorter."""
+_INLINE_BYTES = 16 * 1024
+"""Up to this size lowering takes two or three milliseconds, which a thread would not shorten."""
 
 
 async def off_loop(work: Callable[[], T], size_bytes: int) -> T:

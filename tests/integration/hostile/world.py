@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 
@@ -51,12 +51,21 @@ FLOWS: dict[str, Json] = {
 }
 
 
+class Queues(NamedTuple):
+    """Where the server takes facts from: what workers state, and what became of pods."""
+
+    nats: str
+    prefix: str
+    redis: str
+
+
 class World:
     """The server, and what it has answered so far."""
 
-    def __init__(self, process: ServerProcess, log: Path) -> None:
+    def __init__(self, process: ServerProcess, log: Path, queues: Queues) -> None:
         self.process = process
         self.log = log
+        self.queues = queues
         self.url = process.url
         self.ids: dict[str, str] = {}
         self.recent: deque[str] = deque(maxlen=20)

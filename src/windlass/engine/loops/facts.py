@@ -17,8 +17,9 @@ from windlass.engine import attempt_facts, facts
 from windlass.engine.engine import Engine
 from windlass.model.dead_letters import letter_of_effect
 from windlass.model.effects import FACT, Effect
-from windlass.model.errors import Unavailable
+from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.tenants import DEFAULT
+from windlass.model.values import readable
 from windlass.ports.facts import Delivery, FactSource
 from windlass.protocol.attempt_facts import AttemptFact
 from windlass.protocol.pod_facts import Envelope
@@ -57,7 +58,7 @@ class FactIntake:
         for delivery in taken:
             try:
                 fact = read_fact(delivery.body)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except (BadRequest, msgspec.DecodeError) as error:
                 await self._give_up(delivery, error)
             else:
                 by_task[subject_of(fact)].append(fact)
@@ -86,6 +87,7 @@ class FactIntake:
     async def _give_up(self, delivery: Delivery, error: Exception) -> None:
         body = delivery.body[:_BODY_CHARS_MAX].decode(errors="replace").replace("\0", "\ufffd")
         log.error("a fact cannot be read: %s", error)
+        self._engine.fact_counts["unreadable"] += 1
         effect = self._effect(sha256(delivery.body).hexdigest()[:32], body, f"unreadable: {error}")
         dead = msgspec.structs.replace(effect, state="dead")
         if not await self._known(effect.id):
@@ -116,7 +118,8 @@ class _Kind(msgspec.Struct):
 
 
 def read_fact(body: bytes) -> Fact:
-    """A fact as it came, of whatever kind."""
+    """A fact as it came, of whatever kind; nobody has looked through it before."""
+    readable(body, "the fact")
     if msgspec.json.decode(body, type=_Kind).type == "task_status":
         return msgspec.json.decode(body, type=Envelope)
     return msgspec.json.decode(body, type=AttemptFact)
