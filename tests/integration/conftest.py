@@ -1,6 +1,5 @@
 """A served system for integration tests: real server and worker processes on both databases."""
 
-import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -26,8 +25,6 @@ class Served:
         self.http = httpx.Client(
             base_url=server.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=70
         )
-        # A test that fails halfway closes nothing, and a later one would be told of the socket.
-        weakref.finalize(self, self.http.close)
 
     def wait(self, run_id: str, timeout_s: float = 30) -> dict[str, object]:
         answer = self.http.get(f"/api/v1/runs/{run_id}", params={"waitMs": int(timeout_s * 1000)})

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -57,7 +58,8 @@ async def test_plans_in_definitions_with_anything_in_them_run_or_say_why_not(wor
     async with world.client() as http:
         with world.asked_throughout():
             flows = enumerate(spoilt(PLAN_FLOW, SEED, 80))
-            work = [partial(flow, http, number, *one) for number, one in flows]
+            work: list[Callable[[], Awaitable[None]]] = []
+            work += [partial(flow, http, number, *one) for number, one in flows]
             work += [partial(workflow, http, *one) for one in spoilt(PLAN_WORKFLOW, SEED, 60)]
             await all_of(work)
             assert len(accepted) > 5, "most are refused, but not all"
