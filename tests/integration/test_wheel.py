@@ -69,7 +69,7 @@ def installed(built: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) 
     python = folder / "bin" / "python"
     subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, str(folder)], check=True)
     # The locked releases: at hand after `make setup`, and in the index for a bare machine.
-    wanted = f"windlass[postgres] @ {built['.whl'].as_uri()}"
+    wanted = f"windlass[agents,nats,postgres,redis] @ {built['.whl'].as_uri()}"
     install = [uv, "pip", "install", "--quiet", "--python", str(python)]
     lock = ["--constraint", str(ROOT / "requirements.lock")]
     done = subprocess.run([*install, *lock, wanted], capture_output=True, text=True, check=False)
@@ -113,7 +113,7 @@ def test_the_wheel_alone_serves_and_runs_a_flow(
     assert windlass("run", "start", "nap", "--wait", "20s").endswith("\tsucceeded\n")
     assert httpx.get(served, headers={"Accept": "text/html"}).status_code == 200
     check = """
-import asyncpg, windlass
+import asyncpg, nats, pydantic_ai, redis, windlass
 from windlass.testing.local import local_engine
 print(windlass.Flow, windlass.Worker, windlass.Client, local_engine)
 """
