@@ -12,6 +12,7 @@ from urllib.parse import quote
 from tests.hostile_lists import LISTS
 from tests.hostile_memoh import MEMOH, MEMOH_QUERY
 from tests.hostile_plans import PLAN_FLOW, PLAN_WORKFLOW
+from tests.hostile_pocketflow import FLOW, POCKETFLOW, POCKETFLOW_QUERY
 from tests.hostile_values import NAMES, VALUES, definitions, spoilt, written
 from tests.hostile_work import WORK
 from tests.integration.link.workflows import chain
@@ -23,20 +24,6 @@ from windlass.server.routes import Route
 
 Json = dict[str, Any]
 
-CALL: Json = {"kind": "executor", "exec_type": "local_func", "func": "upper"}
-FLOW: Json = {
-    "start": "a",
-    "nodes": {
-        "a": {
-            **CALL,
-            "params": {"text": "x"},
-            "prep": {"input_key": "$params.text"},
-            "post": {"output_key": "out", "action_static": "on"},
-        },
-        "b": {**CALL, "max_retries": 1, "wait_ms": 1},
-    },
-    "edges": [{"from": "a", "to": "b", "action": "on"}],
-}
 _LINK_WORKER: Json = {
     "worker_name": "hostile-http",
     "hostname": "h",
@@ -210,39 +197,6 @@ BODIES: dict[str, Json] = {
 }
 """What each native path takes."""
 
-POCKETFLOW: dict[str, Json] = {
-    "/workers/register": {
-        "ID": "hostile-pocket",
-        "Type": "async",
-        "URL": "",
-        "Services": ["evil"],
-        "Capacity": 1,
-        "caps": {"evil": 1},
-    },
-    "/workers/heartbeat": {"ID": "hostile-pocket", "Load": 1},
-    "/flows": {"Name": "hostile-pocket", "Description": "d"},
-    "/flows/version": {
-        "FlowID": "{flow_id}",
-        "Version": 0,
-        "DefinitionJSON": FLOW,
-        "Status": "published",
-    },
-    "/tasks": {"FlowID": "{flow_id}", "Version": 0, "ParamsJSON": {"text": "x"}, "request_id": ""},
-    "/tasks/run_once": {"id": "task-x"},
-    "/tasks/cancel": {"id": "task-x"},
-    "/tasks/signal": {"task_id": "task-{waiting}", "key": "go", "value": {"a": 1}},
-    "/queue/poll": {
-        "worker_id": "hostile-pocket",
-        "services": ["nobody-calls-this"],
-        "max": 2,
-        "wait_ms": 0,
-    },
-    "/queue/complete": {"queue_id": "q-none", "token": "", "result": {"a": 1}, "log": "l"},
-    "/queue/heartbeat": {"queue_ids": ["q-none"], "token": "t", "worker_id": "hostile-pocket"},
-    "/queue/update_run": {"run_id": "run-none", "status": "running"},
-}
-"""What each of PocketFlow's takes."""
-
 _MORE: dict[str, list[Json]] = {
     "POST /api/v1/bulk": [
         {"act": act, "ids": ["{runs}"], "task": "a", "from": True, "reason": "r"}
@@ -262,10 +216,6 @@ _MORE: dict[str, list[Json]] = {
         {"definition": chain("hostile-check", "demo.a", "demo.b"), "dialect": "workflow"}
     ],
 }
-_POCKETFLOW_QUERY = (
-    *("page", "page_size", "status", "flow_version_id", "flow_id", "id", "task_id"),
-    *("run_id", "service", "ttl"),
-)
 _HEADERS = ("Idempotency-Key", "Last-Event-ID", "X-Request-ID", "If-None-Match", "Range", "Accept")
 _TAKES_FILES = {"POST /api/v1/published-packages", "POST /api/v1/resources"}
 _TAKES_NOTHING = {
@@ -311,7 +261,7 @@ def shots(known: dict[str, str], seed: int, each: int) -> Iterator[Shot]:
         if good_one is not None and route.method == "POST":
             for what, data in spoilt(filled(good_one, known), seed, each // 2):
                 yield Shot(f"{route.path}: {what}", "POST", route.path, body=data)
-        yield from around(route, known, _POCKETFLOW_QUERY, seed)
+        yield from around(route, known, POCKETFLOW_QUERY, seed)
     yield from yaml_shots(seed)
     yield from definition_shots(seed, each * 4)
     yield from address_shots()

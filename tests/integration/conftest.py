@@ -112,6 +112,18 @@ def fresh_database(
     return postgres_server.new_database()
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def module_database(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    postgres_server: servers.PostgresServer,
+) -> str:
+    """The address of an empty database that the tests of a module share, of each kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path_factory.mktemp('database') / 'windlass.db'}"
+    return postgres_server.new_database()
+
+
 @pytest.fixture(scope="module")
 def kube() -> Iterator[KubeServer]:
     with KubeServer() as kube:

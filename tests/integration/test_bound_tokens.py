@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from tests.hostile_requests import BODIES, POCKETFLOW, path_of
+from tests.hostile_pocketflow import POCKETFLOW
+from tests.hostile_requests import BODIES, path_of
 from windlass.server.app import NATIVE
 from windlass.server.compat.astraflow import unserved
 from windlass.server.compat.memoh import routes as memoh

@@ -34,8 +34,8 @@ def hold(http: httpx.Client, count: int) -> list[dict[str, Any]]:
     return jobs
 
 
-def test_what_many_workers_hold_can_be_cancelled_after_a_restart(tmp_path: Path) -> None:
-    server = ServerProcess(f"sqlite:///{tmp_path / 'a.db'}", "--admin-token", TOKEN)
+def test_what_many_workers_hold_can_be_cancelled_after_a_restart(fresh_database: str) -> None:
+    server = ServerProcess(fresh_database, "--admin-token", TOKEN)
     with started(server):
         found = Served(server, "")
         found.push("fan", fan())
@@ -53,8 +53,8 @@ def test_what_many_workers_hold_can_be_cancelled_after_a_restart(tmp_path: Path)
         found.http.close()
 
 
-def test_a_node_that_reads_many_shared_keys_is_reached_after_a_restart(tmp_path: Path) -> None:
-    server = ServerProcess(f"sqlite:///{tmp_path / 'b.db'}", "--admin-token", TOKEN)
+def test_a_node_that_reads_many_shared_keys_is_reached_after_a_restart(fresh_database: str) -> None:
+    server = ServerProcess(fresh_database, "--admin-token", TOKEN)
     with started(server):
         found = Served(server, "")
         keys = {f"k{number}": f"$shared.k{number}" for number in range(120)}

@@ -23,10 +23,10 @@ ORIGIN = "http://ui.internal"
 
 
 @pytest.fixture(scope="module")
-def pocket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pocket]:
+def pocket(module_database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pocket]:
     folder = Path(tmp_path_factory.mktemp("pocket"))
     server = ServerProcess(
-        f"sqlite:///{folder / 'windlass.db'}",
+        module_database,
         "--admin-token",
         TOKEN,
         "--allow-scripts",

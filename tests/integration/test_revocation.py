@@ -39,9 +39,9 @@ def client(url: str, token: str) -> httpx.AsyncClient:
 
 
 @pytest.fixture
-async def two(tmp_path: Path) -> AsyncIterator[Two]:
+async def two(fresh_database: str, tmp_path: Path) -> AsyncIterator[Two]:
     """Two servers on one database: what the one revokes, the other must notice by itself."""
-    db, log = f"sqlite:///{tmp_path / 'windlass.db'}", tmp_path / "servers.log"
+    db, log = fresh_database, tmp_path / "servers.log"
     one, other = (ServerProcess(db, "--admin-token", ADMIN, log=log) for _ in range(2))
     with started(one), started(other):
         async with client(one.url, ADMIN) as here:

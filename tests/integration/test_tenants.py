@@ -15,7 +15,8 @@ import httpx
 import pytest
 
 from tests.hostile_memoh import MEMOH, NO_RUNTIME
-from tests.hostile_requests import BODIES, POCKETFLOW
+from tests.hostile_pocketflow import POCKETFLOW
+from tests.hostile_requests import BODIES
 from tests.integration.link.workflows import chain
 from tests.packages import archive
 from windlass.server.app import NATIVE

@@ -23,10 +23,19 @@ def server_args() -> tuple[str, ...]:
 
 
 @pytest.fixture
-async def server(tmp_path: Path, server_args: tuple[str, ...]) -> AsyncIterator[LinkServer]:
+def database(tmp_path: Path) -> str:
+    """What the server keeps everything in; a module may have its tests run on others as well."""
+    return f"sqlite:///{tmp_path / 'windlass.db'}"
+
+
+@pytest.fixture
+async def server(
+    database: str, tmp_path: Path, server_args: tuple[str, ...]
+) -> AsyncIterator[LinkServer]:
     log = tmp_path / "server.log"
-    db = f"sqlite:///{tmp_path / 'windlass.db'}"
-    process = ServerProcess(db, "--admin-token", TOKEN, "--lease-s", "2", *server_args, log=log)
+    process = ServerProcess(
+        database, "--admin-token", TOKEN, "--lease-s", "2", *server_args, log=log
+    )
     with started(process):
         served = LinkServer(process, log)
         yield served

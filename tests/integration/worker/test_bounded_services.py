@@ -19,13 +19,15 @@ from windlass.worker.serve import pull_loop
 from windlass.worker.settings import WorkerSettings
 
 pytestmark = pytest.mark.anyio
-ITEMS = 12
+ITEMS = 20
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    folder = tmp_path_factory.mktemp("bounded")
-    with ServerProcess(f"sqlite:///{folder / 'w.db'}", "--no-auth", log=folder / "log") as found:
+def server(
+    module_database: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServerProcess]:
+    log = tmp_path_factory.mktemp("bounded") / "log"
+    with ServerProcess(module_database, "--no-auth", log=log) as found:
         yield found
 
 
@@ -41,7 +43,7 @@ class Napping:
     async def nap(self) -> None:
         self.running += 1
         self.most = max(self.most, self.running)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)
         self.running -= 1
 
 
@@ -73,7 +75,7 @@ def naps(mode: str) -> dict[str, object]:
         "parallel_mode": "concurrent",
         "exec_type": mode,
         "service": "nap",
-        "timeout_ms": 200,
+        "timeout_ms": 700,
         "prep": {"input_key": "$params.items"},
     }
     return {"start": "naps", "nodes": {"naps": node}, "edges": []}
@@ -91,7 +93,7 @@ async def test_items_of_a_bounded_service_begin_one_after_another_within_their_t
         path = f"/api/v1/flows/naps-{mode}/versions"
         pushed = await http.post(path, json={"definition": naps(exec_type)})
         assert pushed.status_code == 201, pushed.text
-        with anyio.fail_after(8):  # 0.3 s of work; a worker that is deaf takes 10 s a turn
+        with anyio.fail_after(8):  # a second of work; a worker that is deaf takes 10 s a turn
             body = {"flow": f"naps-{mode}", "params": {"items": list(range(ITEMS))}}
             run = (await http.post("/api/v1/runs", json=body)).json()["id"]
             ended = (await http.get(f"/api/v1/runs/{run}", params={"waitMs": 8000})).json()

@@ -27,10 +27,12 @@ def dies(ctx):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    folder = tmp_path_factory.mktemp("logs")
+def server(
+    module_database: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServerProcess]:
+    log = tmp_path_factory.mktemp("logs") / "log"
     args = ("--no-auth", "--allow-scripts", "--lease-s", "2")
-    with ServerProcess(f"sqlite:///{folder / 'w.db'}", *args, log=folder / "log") as found:
+    with ServerProcess(module_database, *args, log=log) as found:
         yield found
 
 
