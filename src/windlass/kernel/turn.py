@@ -437,9 +437,10 @@ class Turn:
         self._run["seq"] = self.seq
         self._run["updated_at"] = self.now
         self.change(self.run)
-        rows = self._made, self._changed, self._removed
-        limits = self.settled, self.pushed_back, self.raised, self.taken
-        return Decision(*rows, answer, None, *limits)
+        made, changed, removed = self._made, self._changed, self._removed
+        settled, taken = self.settled, self.taken
+        pushed, raised = self.pushed_back, self.raised
+        return Decision(made, changed, removed, answer, None, settled, pushed, raised, taken)
 
 
 def container_of(turn: Turn, task: Task) -> Task | None:
