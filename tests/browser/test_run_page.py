@@ -166,3 +166,28 @@ def test_cards_are_in_reading_order_with_borders_that_are_seen(site: Site, page:
     # A border that says something is seen: 3:1, which the hairlines do not have.
     border = cards.first.evaluate("(card) => getComputedStyle(card).borderTopColor")
     assert border in ("rgb(134, 139, 149)", "rgb(111, 120, 133)")
+
+
+def test_a_run_is_forked_from_a_task_with_another_input(site: Site, page: Page) -> None:
+    site.push("forked", flows.failing())
+    run_id = site.start("forked", {"x": 2, "word": "abc"})
+    site.wait(run_id, "failed")
+    page.goto(f"{site.url}/runs/{run_id}?view=list&task={run_id}~second.2")
+    page.get_by_role("complementary").get_by_role("button", name="Fork").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("second.2")
+    given = dialog.get_by_role("textbox", name="Input")
+    expect(given).to_contain_text("abc")
+    given.fill("[3,")
+    expect(dialog.get_by_role("button", name="Fork")).to_be_disabled()
+    given.fill("[3, 4]")
+    dialog.get_by_role("button", name="Fork").click()
+    expect(page.locator("[data-run-state=succeeded]")).to_be_visible()
+    forked = re.search("/runs/([^?]+)", page.url)
+    assert forked is not None
+    assert forked[1] != run_id
+    tasks = site.http.get(f"/api/v1/runs/{forked[1]}/tasks").json()["items"]
+    done = {task["node"]: task["output"] for task in tasks if task["state"] == "succeeded"}
+    assert done["second"] == 7
+    assert done["first"], "what came before is kept"
+    assert site.run(run_id)["state"] == "failed", "the run it was forked from stays as it is"

@@ -15,6 +15,9 @@ export const retryRun = (id: string, task?: string, from = false) =>
 export const previewRetry = (id: string, task: string) =>
   call<Retry>(at(id, 'retry'), { body: { task, from: true, dryRun: true } })
 export const rerunRun = (id: string) => call<Started>(at(id, 'rerun'), { method: 'POST' })
+/** Another run from a task on, with another input for it where one is given. */
+export const forkRun = (id: string, task: string, input?: unknown) =>
+  call<Started>(at(id, 'fork'), { body: input === undefined ? { task } : { task, input } })
 export const signalRun = (id: string, key: string, value: unknown) => call(at(id, 'signal'), { body: { key, value } })
 export const resolveCheckpoint = (id: string, answer: unknown, note: string) =>
   call(`checkpoints/${encodeURIComponent(id)}/resolve`, { body: { answer, note } })

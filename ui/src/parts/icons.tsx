@@ -2,7 +2,7 @@
 import {
   Activity, AlarmClock, Archive, ArrowDown, ArrowLeft, ArrowLeftRight, ArrowRight, ArrowUp, Ban, Blocks, Bot, Box, Boxes,
   Check, ChevronDown, ChevronLeft, ChevronRight, CircleCheck, CircleDashed, CircleDot, CircleSlash, CircleX, Clock,
-  ClockAlert, Container, Copy, Cpu, Download, Ellipsis, ExternalLink, Filter, Flag, Gauge, GitBranch, GitMerge, Hand, History, Hourglass,
+  ClockAlert, Container, Copy, Cpu, Download, Ellipsis, ExternalLink, Filter, Flag, Gauge, GitBranch, GitFork, GitMerge, Hand, History, Hourglass,
   Inbox, KeyRound, Keyboard, LayoutDashboard, ListFilter, ListTree, LoaderCircle, LogOut, MailX, Menu, MessageSquareText,
   Minus, Monitor, Moon, Network, Package, PauseCircle, Play, Plus, Radio, RefreshCw, Repeat, RotateCcw, Route, ScrollText,
   Search, Settings, ShieldCheck, ShieldQuestion, ShipWheel, SkipForward, Split, Square, Sun, Terminal, Timer, Trash2, TriangleAlert,
@@ -27,7 +27,7 @@ export const ICONS = {
   // Views
   graph: Network, list: ListTree, events: ScrollText, logs: Terminal, data: Blocks, plan: Bot, clock: Clock, due: AlarmClock,
   // Verbs
-  retry: RotateCcw, rerun: RefreshCw, start_run: Play, cancel: Square, move: ArrowLeftRight, signal: Radio, copy: Copy,
+  retry: RotateCcw, rerun: RefreshCw, fork: GitFork, start_run: Play, cancel: Square, move: ArrowLeftRight, signal: Radio, copy: Copy,
   download: Download, upload: Upload, search: Search, filter: ListFilter, funnel: Filter, close: X, more: Ellipsis, add: Plus,
   remove: Trash2, back: ArrowLeft, forward: ArrowRight, up: ArrowUp, down: ArrowDown, undo: Undo2, open: ExternalLink, archive: Archive,
   check: Check, minus: Minus, chevron: ChevronDown, unfold: ChevronRight, fold: ChevronDown, before: ChevronLeft, menu: Menu,

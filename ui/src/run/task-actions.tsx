@@ -9,6 +9,7 @@ import { Confirm } from '@/parts/dialog'
 import { toastError } from '@/parts/feedback'
 import { useCanAct, useMayAct } from '@/shell/health'
 
+import { ForkDialog } from './fork'
 import { useNames } from './names'
 import { useWhy } from './why'
 
@@ -38,6 +39,7 @@ export function TaskActions({ run, taskId, state }: TaskActionsProps) {
   const canAct = useCanAct()
   const names = useNames()
   const [redone, setRedone] = useState<string[] | null>(null)
+  const [forking, setForking] = useState(false)
   const mayAct = useMayAct()
   if (!mayAct || !hasEnded(run.state) || state === 'superseded') return null
   const preview = () => {
@@ -55,6 +57,10 @@ export function TaskActions({ run, taskId, state }: TaskActionsProps) {
       <Button disabled={!canAct} onClick={preview}>
         {t('Retry from here')}
       </Button>
+      <Button icon="fork" disabled={!canAct} onClick={() => setForking(true)}>
+        {t('Fork')}
+      </Button>
+      {forking && <ForkDialog run={run} taskId={taskId} onClose={() => setForking(false)} />}
       {redone && (
         <Confirm
           title={t('Retry from here')}
