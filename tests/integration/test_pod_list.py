@@ -109,6 +109,13 @@ def test_the_command_lists_pods_with_filters(cluster: Cluster) -> None:
     assert "--all" in told(run)
     assert name in told(run, "--all")
 
+    at = {"WINDLASS_URL": cluster.server.url, "WINDLASS_TOKEN": TOKEN, "COLUMNS": "200"}
+    shown = CliRunner().invoke(cli, ["pod", "show", name], env=at)
+    assert shown.exit_code == 0, shown.output
+    assert "made" in shown.output
+    assert "succeeded" in shown.output
+    assert CliRunner().invoke(cli, ["pod", "show", "nobody"], env=at).exit_code == 2
+
 
 def test_without_a_launcher_the_list_says_so_and_what_waits(
     cluster: Cluster, tmp_path: Path
@@ -140,4 +147,39 @@ def test_a_tenant_sees_its_own_pods_and_nobody_elses(kube: KubeServer, tmp_path:
         cluster.pod(run)
         assert seen_by("red") == seen_by("red", state="all") == [run]
         assert listed(cluster)["launched"] is True
+        attempt = cluster.attempts(run)[0]["id"]
+        assert cluster.http.get(f"/api/v1/pods/{attempt}").status_code == 200
         assert seen_by("blue") == seen_by("blue", state="all", q=run) == []
+        assert cluster.http.get(f"/api/v1/pods/{attempt}").status_code == 404
+
+
+def test_what_happened_to_a_pod_is_told_in_order_with_what_it_waited_for(cluster: Cluster) -> None:
+    run = cluster.start(
+        image="registry.example/hungry:1", resources={"cpu": "500m", "memory": "1Gi"}
+    )
+    pod = cluster.pod(run)
+    failures = {kind.name: kind for kind in kinds.FAILURES}
+    cluster.set(pod, failures["unschedulable"].status(kinds.now()))
+    wait_until(lambda: "nodes are available" in items(cluster, q=run)[0]["waitsFor"])
+    cluster.begin(run, "n7")
+    at = kinds.now()
+    cluster.set(pod, kinds.failed(at, kinds.ended(137, "OOMKilled", at)))
+    cluster.until(run, "failed")
+
+    attempt = cluster.attempts(run)[0]["id"]
+    answer = cluster.http.get(f"/api/v1/pods/{attempt}")
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert (found["cpu"], found["memory"], found["gpu"]) == ("500m", "1Gi", 0)
+    assert found["clusterNode"] == "n7"
+    assert found["pod"]["failureClass"] == "pod.oom"
+    kinds_ = [event["kind"] for event in found["events"]]
+    assert kinds_[:3] == ["taken", "decided", "made"]
+    assert [kind for kind in kinds_[3:] if kind != "waits"] == ["runs", "ended"]
+    waited = [event["message"] for event in found["events"] if event["kind"] == "waits"]
+    assert any("0/3 nodes are available" in message for message in waited)
+    assert found["events"][-1]["failureClass"] == "pod.oom"
+    assert found["events"][-1]["state"] == "failed"
+
+    assert cluster.http.get(f"/api/v1/pods/{run}~work.1@9").status_code == 404
+    assert cluster.http.get("/api/v1/pods/nothing").status_code in (400, 404)

@@ -4,6 +4,7 @@ import click
 
 from windlass.cli import output
 from windlass.cli.api import first, json_option, limit_option, wide_option, with_client
+from windlass.cli.printing import print_line
 from windlass.cli.tables import Column
 from windlass.cli.texts import first_line, short_ids
 from windlass.cli.views import STATE, at
@@ -14,6 +15,7 @@ from windlass.model.states import AttemptState
 _FIELDS = ("attempt_id", "run_id", "flow", "task_id", "node", "number", "namespace", "pod", "uid")
 _MORE = ("image", "state", "since", "claimed_at", "stopping", "waits_for", "failure_class")
 _SAID = ("reason", "progress")
+_ASKED = ("cluster_node", "cpu", "memory", "gpu")
 
 
 @click.group()
@@ -66,6 +68,35 @@ def list_(
         empty=none_line(pages[-1]),
     )
     output.say_more(found.next, limit)
+
+
+@pod.command()
+@click.argument("pod")
+@json_option
+@with_client
+def show(client: Client, pod: str, as_json: bool) -> None:
+    """Show one pod, and what happened to it.
+
+    POD is its name or its attempt's id, as `pod ls` shows them.
+    """
+    found = client.pod(pod if "@" in pod else attempt_of(client, pod))
+    if as_json:
+        output.show_fields(found, ("pod", *_ASKED, "events"), as_json=True)
+        return
+    output.show_fields(found.pod, (*_FIELDS, *_MORE, *_SAID), as_json=False)
+    output.show_fields(found, _ASKED, as_json=False)
+    for event in found.events:
+        said = " ".join(filter(None, (event.state, event.node, first_line(event.message))))
+        print_line(f"{at('at')(event)}\t{event.kind}\t{said}")
+
+
+def attempt_of(client: Client, name: str) -> str:
+    """The attempt whose pod has a name."""
+    page = client.pods(state="all", text=name, limit=50)
+    found = [one.attempt_id for one in page.items if one.pod == name]
+    if not found:
+        raise click.UsageError(f'no pod "{name}"; `windlass pod ls --all` lists them')
+    return found[0]
 
 
 def columns(pods: list[PodInfo]) -> list[Column]:

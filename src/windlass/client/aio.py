@@ -117,6 +117,7 @@ class AsyncClient:
     build_env_image = AsyncMethod(envs.build_env_image)
     pull_env_image = AsyncMethod(envs.pull_env_image)
     pods = AsyncMethod(pod_calls.pods)
+    pod = AsyncMethod(pod_calls.pod)
     tokens = AsyncMethod(calls.tokens)
     revoke_token = AsyncMethod(calls.revoke_token)
     users = AsyncMethod(calls.users)

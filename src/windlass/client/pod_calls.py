@@ -1,5 +1,7 @@
 """Attempts that are pods: what to ask and what the answer is, as in `calls`."""
 
+from urllib.parse import quote
+
 from windlass.client.paths import API, listing
 from windlass.client.requests import ApiCall
 from windlass.client.shapes import Page, Shape
@@ -36,6 +38,28 @@ class PodInfo(Shape, frozen=True, kw_only=True):
     progress: PodProgressInfo | None = None
 
 
+class PodEventInfo(Shape, frozen=True, kw_only=True):
+    """One thing that happened to a pod."""
+
+    at: int
+    kind: str
+    state: str = ""
+    node: str = ""
+    message: str = ""
+    failure_class: str = ""
+
+
+class PodDetailInfo(Shape, frozen=True, kw_only=True):
+    """A pod with all that is known of it; what happened to it the oldest first."""
+
+    pod: PodInfo
+    cluster_node: str = ""
+    cpu: str = ""
+    memory: str = ""
+    gpu: int = 0
+    events: list[PodEventInfo]
+
+
 class PodPageInfo(Page[PodInfo], frozen=True, kw_only=True):
     """A page of pods, and whether there can be more of them."""
 
@@ -57,3 +81,8 @@ def pods(
     `text` is anywhere in a run's id or the name of its flow, the node or the pod."""
     query = listing(limit, cursor, state=state, namespace=namespace, q=text)
     return ApiCall("GET", f"{API}/pods", PodPageInfo, query)
+
+
+def pod(attempt_id: str) -> ApiCall[PodDetailInfo]:
+    """A pod by its attempt, with what happened to it."""
+    return ApiCall("GET", f"{API}/pods/{quote(attempt_id, safe='')}", PodDetailInfo)

@@ -115,6 +115,7 @@ class Client:
     build_env_image = Method(envs.build_env_image)
     pull_env_image = Method(envs.pull_env_image)
     pods = Method(pod_calls.pods)
+    pod = Method(pod_calls.pod)
     tokens = Method(calls.tokens)
     revoke_token = Method(calls.revoke_token)
     users = Method(calls.users)

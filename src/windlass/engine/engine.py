@@ -21,6 +21,7 @@ from windlass.engine.installing import Installing
 from windlass.engine.jobs import Job, Outdated, WriteJob, rows_of
 from windlass.engine.limits.rules import RULES_MAX, Rules
 from windlass.engine.loops.forever import Duties
+from windlass.engine.pod_waits import PodWaits
 from windlass.engine.run_counts import RunCounts
 from windlass.engine.tenants import Tenants, TenantStore
 from windlass.engine.turns import Turns
@@ -116,6 +117,8 @@ class Engine:
         """What became of the facts that were stated here."""
         self.pods_wait: dict[str, Reason] = {}
         """What pods that have not begun wait for, by attempt, where this process launches them."""
+        self.pods_waited = PodWaits()
+        """What they have waited for before."""
         self.turns = Turns()
         self.feed = Feed()
         self.duties = Duties()

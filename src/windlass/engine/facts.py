@@ -89,4 +89,5 @@ def _sighting(fact: PodFact) -> PodSighting:
         message=storable((fact.message or "")[:_MESSAGE_CHARS_MAX]),
         exit_code=fact.exit_code,
         terminated_reason=storable((fact.terminated_reason or "")[:_MESSAGE_CHARS_MAX]),
+        node=storable((fact.node or "")[:_NAME_CHARS_MAX]),
     )

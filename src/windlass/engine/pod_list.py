@@ -7,6 +7,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.pod_progress import PodProgress, progress_of_all
 from windlass.model.errors import DefinitionError, NotFound
 from windlass.model.graph import Transport
+from windlass.model.pods import NO_POD, PodSpec
 from windlass.model.queues import transport_of
 from windlass.model.rows import Attempt, Run, Task
 from windlass.model.states import ATTEMPT_LIVE
@@ -32,7 +33,8 @@ class FoundPod(NamedTuple):
     attempt: Attempt
     task: Task
     run: Run
-    image: str
+    spec: PodSpec
+    """What its node says of its pods."""
     progress: tuple[PodProgress, int] | None
 
 
@@ -51,7 +53,7 @@ async def find_pods(engine: Engine, filter_: PodFilter, before: str, limit: int)
     found = [
         row["id"] for name in _queries(filter_) for row in await engine.store.query(name, **asked)
     ]
-    return await _told(engine, sorted(set(found), reverse=True)[:limit])
+    return await described(engine, sorted(set(found), reverse=True)[:limit])
 
 
 def _queries(filter_: PodFilter) -> Sequence[str]:
@@ -61,7 +63,8 @@ def _queries(filter_: PodFilter) -> Sequence[str]:
     return ("live_pods",) if live else ("ended_pods",)
 
 
-async def _told(engine: Engine, ids: Sequence[str]) -> list[FoundPod]:
+async def described(engine: Engine, ids: Sequence[str]) -> list[FoundPod]:
+    """Attempts that are pods, with what else is known of each."""
     if not ids:
         return []
     attempts = await engine.store.page(
@@ -73,25 +76,25 @@ async def _told(engine: Engine, ids: Sequence[str]) -> list[FoundPod]:
     task_by_id = {row.id: row for row in tasks}
     run_by_id = {row.id: row for row in runs}
     progress = await progress_of_all(engine, [row.id for row in attempts])
-    told: list[FoundPod] = []
+    found: list[FoundPod] = []
     for row in attempts:
         task, run = task_by_id.get(row.task_id), run_by_id.get(row.run_id)
         if task is not None and run is not None:  # else it was deleted this moment
-            image = await _image(engine, run, task.node)
-            told.append(FoundPod(row, task, run, image, progress.get(row.id)))
-    return told
+            spec = await _spec(engine, run, task.node)
+            found.append(FoundPod(row, task, run, spec, progress.get(row.id)))
+    return found
 
 
-async def _image(engine: Engine, run: Run, node: str) -> str:
-    """The image a node's pods have; empty where this program cannot read the definition."""
+async def _spec(engine: Engine, run: Run, node: str) -> PodSpec:
+    """What a node says of its pods; nothing where this program cannot read the definition."""
     try:
         graph = await engine.graphs.load_of(run)
     except (NotFound, DefinitionError):
-        return ""
+        return NO_POD
     found = graph.nodes.get(node)
     if found is None or found.target is None or found.target.pod is None:
-        return ""
-    return found.target.pod.image
+        return NO_POD
+    return found.target.pod
 
 
 async def count_queued(engine: Engine) -> int:

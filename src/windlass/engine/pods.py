@@ -130,6 +130,7 @@ class PodAttempts(Attempts):
 
     def waits_for(self, reasons: dict[str, Reason]) -> None:
         self._engine.pods_wait = reasons
+        self._engine.pods_waited.note(reasons, self._engine.store.now())
 
     def _committed(self, writes: Writes) -> None:
         for row in cast("dict[str, Attempt]", writes.changed.get(Attempt, {})).values():

@@ -101,7 +101,7 @@ def observed(turn: Turn, event: PodObserved) -> Decision:
         attempt = turn.move_attempt(attempt, external_ref=write_ref(ref.pod, seen.uid))
     match seen.status:
         case PodStatus.RUNNING:
-            return _running(turn, task, attempt, adopted=seen.uid != ref.uid)
+            return _running(turn, task, attempt, seen, adopted=seen.uid != ref.uid)
         case PodStatus.SUCCEEDED if _spec(turn, task).sdk:
             # It hands in its result before it ends, so by now there is none to come.
             text = f"pod {seen.pod} ended well, and handed in no result"
@@ -112,17 +112,23 @@ def observed(turn: Turn, event: PodObserved) -> Decision:
             return reports.succeeded(turn, AttemptSucceeded(attempt.id, output))
         case PodStatus.FAILED | PodStatus.CANCELED:
             _failed(turn, task, attempt, seen)
-            data = {"class": str(seen.failure_class), "pod": seen.pod}
+            data = {"class": str(seen.failure_class), "pod": seen.pod, **_place(seen)}
             return finish(turn, "attempt.failed", task.id, Outcome.ACCEPTED, **data)
 
 
-def _running(turn: Turn, task: Task, attempt: Attempt, *, adopted: bool) -> Decision:
+def _running(
+    turn: Turn, task: Task, attempt: Attempt, seen: PodSighting, *, adopted: bool
+) -> Decision:
     if attempt.state is AttemptState.RUNNING:
         if not adopted:
             return Decision(answer=Outcome.DUPLICATE)
     else:
         turn.move_attempt(attempt, state=AttemptState.RUNNING, started_at=turn.now)
-    return finish(turn, "attempt.started", task.id, Outcome.ACCEPTED)
+    return finish(turn, "attempt.started", task.id, Outcome.ACCEPTED, **_place(seen))
+
+
+def _place(seen: PodSighting) -> dict[str, str]:
+    return {"node": seen.node} if seen.node else {}
 
 
 def _failed(turn: Turn, task: Task, attempt: Attempt, seen: PodSighting) -> None:

@@ -114,6 +114,8 @@ class PodSighting(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     exit_code: int | None = None
     terminated_reason: str = ""
+    node: str = ""
+    """Where it is, of the cluster's nodes."""
 
     @property
     def failure_class(self) -> PodClass:

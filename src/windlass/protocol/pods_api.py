@@ -45,6 +45,39 @@ class PodView(Wire, frozen=True, kw_only=True):
     progress: PodProgressView | None = None
 
 
+class PodEventView(Wire, frozen=True, kw_only=True):
+    """One thing that happened to a pod."""
+
+    at: int
+    kind: str
+    """`taken` from its queue, `decided` on under its name, `made` in the cluster, `waits`, `runs`,
+    `stopping` or `ended`."""
+    state: str = ""
+    """Of `ended`: how."""
+    node: str = ""
+    """Where it is, of the cluster's nodes."""
+    message: str = ""
+    """In words: why it failed, or what it waits for."""
+    failure_class: str = ""
+    reason: ReasonView | None = None
+    """Of `waits`: the same as a code with values."""
+
+
+class PodDetail(Wire, frozen=True, kw_only=True):
+    """A pod with all that is known of it."""
+
+    pod: PodView
+    cluster_node: str = ""
+    """Where it is or was, of the cluster's nodes; empty until one has taken it."""
+    cpu: str = ""
+    memory: str = ""
+    gpu: int = 0
+    """What its node asks for, as Kubernetes writes it."""
+    events: list[PodEventView]
+    """The oldest first. What it waited for is known to the server that launches it, since that was
+    started."""
+
+
 class PodPage(Wire, frozen=True, kw_only=True):
     """A page of pods; `next` is the cursor of the one after, None at the end."""
 

@@ -845,6 +845,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/pods/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A pod by its attempt, with what happened to it: when it was taken, made, seen to wait, to run */
+        get: operations["pod_list_get_pod"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/published-packages": {
         parameters: {
             query?: never;
@@ -3413,6 +3430,40 @@ export interface components {
             /** @default  */
             currentPassword: string;
             password: string;
+        };
+        /**
+         * PodDetail
+         * @description A pod with all that is known of it.
+         */
+        PodDetail: {
+            /** @default  */
+            clusterNode: string;
+            /** @default  */
+            cpu: string;
+            events: components["schemas"]["PodEventView"][];
+            /** @default 0 */
+            gpu: number;
+            /** @default  */
+            memory: string;
+            pod: components["schemas"]["PodView"];
+        };
+        /**
+         * PodEventView
+         * @description One thing that happened to a pod.
+         */
+        PodEventView: {
+            at: number;
+            /** @default  */
+            failureClass: string;
+            kind: string;
+            /** @default  */
+            message: string;
+            /** @default  */
+            node: string;
+            /** @default null */
+            reason: components["schemas"]["ReasonView"] | null;
+            /** @default  */
+            state: string;
         };
         /**
          * PodFact
@@ -6330,6 +6381,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PodReported"];
+                };
+            };
+            /** @description Refused */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorView"];
+                };
+            };
+        };
+    };
+    pod_list_get_pod: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PodDetail"];
                 };
             };
             /** @description Refused */

@@ -133,7 +133,7 @@ class PodSync:
             await self._api.delete(found.pod, uid)
         seen = observe(pod, self._now(), self._deadlines)
         if seen is not None:
-            await self._say(found, uid, seen)
+            await self._say(found, uid, seen, pod.spec.node_name)
         elif not found.running:
             waits[found.attempt_id] = waiting_for(pod)
         if HAS_CREDENTIAL in pod.metadata.labels and uid not in self._owning:
@@ -147,11 +147,11 @@ class PodSync:
             log.warning("the Secret of pod %s may outlive it: %s", pod, error)
         self._owning.add(uid)
 
-    async def _say(self, found: Detached, uid: str, seen: Observation) -> None:
+    async def _say(self, found: Detached, uid: str, seen: Observation, node: str) -> None:
         said = (seen.status, seen.reason, seen.at)
         if self._said.get(uid) == said:
             return
-        await self._work.observe(found.attempt_id, sighting(found.pod, uid, seen))
+        await self._work.observe(found.attempt_id, sighting(found.pod, uid, seen, node))
         self._said[uid] = said
 
     async def _missing(self, found: Detached, waits: dict[str, Reason]) -> None:
@@ -166,7 +166,8 @@ class PodSync:
             return
         last = self._leaving.get(found.uid)
         if last is not None:
-            await self._say(found, found.uid, gone(last, self._now()))
+            seen = gone(last, self._now())
+            await self._say(found, found.uid, seen, last.spec.node_name)
         else:
             reason = PodReason.DELETED if found.stopping else PodReason.NODE_LOST
             await self._work.observe(found.attempt_id, _gone(found, reason))
@@ -195,7 +196,7 @@ class PodSync:
         await self._api.delete(pod, uid)
 
 
-def sighting(pod: str, uid: str, seen: Observation) -> PodSighting:
+def sighting(pod: str, uid: str, seen: Observation, node: str = "") -> PodSighting:
     return PodSighting(
         status=seen.status,
         reason=seen.reason,
@@ -204,6 +205,7 @@ def sighting(pod: str, uid: str, seen: Observation) -> PodSighting:
         message=seen.message,
         exit_code=seen.exit_code,
         terminated_reason=seen.terminated_reason or "",
+        node=node,
     )
 
 

@@ -1,18 +1,26 @@
-"""Pods: the attempts that are some, listed."""
+"""Pods: the attempts that are some, listed, and what happened to each."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from windlass.engine import pod_list
+from windlass.engine import pod_history, pod_list
 from windlass.engine.engine import Engine
+from windlass.engine.pod_history import PodStep
 from windlass.engine.pod_list import FoundPod, PodFilter
 from windlass.engine.why import is_launched
 from windlass.model.errors import BadRequest
 from windlass.model.pods import read_ref
+from windlass.model.reasons import Reason
 from windlass.model.rows import Attempt, read_failure
 from windlass.model.states import AttemptState
 from windlass.protocol.pod_reports import PODS_PATH
-from windlass.protocol.pods_api import PodPage, PodProgressView, PodView
+from windlass.protocol.pods_api import (
+    PodDetail,
+    PodEventView,
+    PodPage,
+    PodProgressView,
+    PodView,
+)
 from windlass.protocol.reason_words import say
 from windlass.protocol.reasons_api import ReasonView
 from windlass.server.caller import engine_of
@@ -71,17 +79,21 @@ def pod_view(engine: Engine, found: FoundPod) -> PodView:
         namespace=namespace,
         pod=name,
         uid=ref.uid,
-        image=found.image,
+        image=found.spec.image,
         state=attempt.state,
         since=attempt.finished_at or attempt.started_at or attempt.claimed_at,
         claimed_at=attempt.claimed_at,
         stopping=attempt.cancel_at is not None and attempt.finished_at is None,
         waits_for="" if waits is None else say(waits, engine.store.now()),
-        waits=None if waits is None else ReasonView(code=waits.code, values=waits.values),
+        waits=reason_view(waits),
         failure_class="" if failure is None else failure.code or failure.kind,
         reason="" if failure is None else failure.message,
         progress=progress_view(found),
     )
+
+
+def reason_view(reason: Reason | None) -> ReasonView | None:
+    return None if reason is None else ReasonView(code=reason.code, values=reason.values)
 
 
 def progress_view(found: FoundPod) -> PodProgressView | None:
@@ -91,5 +103,43 @@ def progress_view(found: FoundPod) -> PodProgressView | None:
     return PodProgressView(share=said.share, message=said.message, at=at)
 
 
+async def get_pod(request: Request) -> Response:
+    """A pod by its attempt, with what happened to it: when it was taken, made, seen to wait, to run
+    and to end, on which of the cluster's nodes."""
+    engine = engine_of(request)
+    found = await pod_history.find_pod(engine, request.path_params["id"])
+    steps = await pod_history.history_of(engine, found)
+    now = engine.store.now()
+    return reply(
+        PodDetail(
+            pod=pod_view(engine, found),
+            cluster_node=next((at for step in reversed(steps) if (at := place_of(step))), ""),
+            cpu=found.spec.cpu,
+            memory=found.spec.memory,
+            gpu=found.spec.gpu,
+            events=[event_view(step, now) for step in steps],
+        )
+    )
+
+
+def place_of(step: PodStep) -> str:
+    return step.node or ("" if step.reason is None else step.reason.values.place)
+
+
+def event_view(step: PodStep, now: int) -> PodEventView:
+    return PodEventView(
+        at=step.at,
+        kind=step.kind,
+        state=step.state,
+        node=step.node,
+        message=step.message if step.reason is None else say(step.reason, now),
+        failure_class=step.failure_class,
+        reason=reason_view(step.reason),
+    )
+
+
 _QUERY = ("state", "namespace", "q", "cursor", "limit")
-ROUTES = [Route("GET", PODS_PATH, list_pods, gives=PodPage, query=_QUERY)]
+ROUTES = [
+    Route("GET", PODS_PATH, list_pods, gives=PodPage, query=_QUERY),
+    Route("GET", PODS_PATH + "/{id}", get_pod, gives=PodDetail),
+]
