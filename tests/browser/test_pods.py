@@ -73,8 +73,41 @@ def test_pods_are_shown_with_what_they_wait_for_say_and_failed_with(
     expect(works).to_be_visible()
 
     works.get_by_role("link", name=names["works"]).click()
+    detail = page.get_by_role("complementary", name="Pod")
+    detail.get_by_role("link", name="work #1").click()
     expect(page).to_have_url(re.compile(f"/runs/{runs['works']}.*tab=attempts.*attempt=1"))
     expect(page.locator("code", has_text=f"default/{names['works']}")).to_be_visible()
+
+
+def test_a_pod_tells_what_happened_to_it_and_what_it_waits_for(
+    cluster: Cluster, page: Page
+) -> None:
+    runs = seed_pods(cluster)
+    attempts = {kind: cluster.attempts(run)[0] for kind, run in runs.items()}
+    name = attempts["waits"]["externalRef"].split("/")[1]
+    page.goto(f"{cluster.server.url}/pods")
+    page.locator(row_of(name)).get_by_role("link", name=name).click()
+    detail = page.get_by_role("complementary", name="Pod")
+    expect(detail.get_by_text("Made in the cluster")).to_be_visible()
+    waits = detail.locator("[data-pod-event=waits]")
+    expect(waits.last).to_contain_text("waits for a node: 0/3 nodes are available")
+    expect(detail.get_by_text("no node yet")).to_be_visible()
+    assert not barriers(page, "a pod")
+    # It moves while one looks, and what it waited for stays in its story.
+    cluster.begin(runs["waits"], "n7")
+    expect(detail.locator("[data-pod-event=runs]")).to_contain_text("on n7")
+    expect(waits.last).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(detail).to_have_count(0)
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{cluster.server.url}/pods?state=all&id={attempts['fails']['id']}")
+    ended = detail.locator("[data-pod-event=ended]")
+    expect(ended).to_contain_text("Out of memory")
+    expect(ended).to_contain_text("exit code 137")
+    assert page.evaluate(FITS)
+    page.goto(f"{cluster.server.url}/pods?id=00000000-0000-7000-8000-000000000000~a.0@1")
+    expect(page.get_by_text("There is no such pod.")).to_be_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -120,10 +120,11 @@ const environments = createRoute({
 const pods = createRoute({
   getParentRoute: () => root,
   path: '/pods',
-  validateSearch: (search: Search): { q?: string; namespace?: string; state?: string } => ({
+  validateSearch: (search: Search): { q?: string; namespace?: string; state?: string; id?: string } => ({
     q: text(search.q),
     namespace: text(search.namespace),
     state: text(search.state),
+    id: text(search.id),
   }),
   component: later(() => import('@/pages/pods'), 'PodsPage'),
 })

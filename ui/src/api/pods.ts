@@ -1,8 +1,8 @@
 /** Attempts that are pods, those of the newest runs first. */
-import { infiniteQueryOptions, keepPreviousData } from '@tanstack/react-query'
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query'
 
 import { call } from './client'
-import type { PodPage } from './types'
+import { hasEnded, type PodDetail, type PodPage } from './types'
 
 export interface PodsWanted {
   q?: string
@@ -19,4 +19,12 @@ export const podsQuery = (wanted: PodsWanted) =>
     placeholderData: keepPreviousData,
     // What pods wait for and how far they are changes without an event that a stream could tell of.
     refetchInterval: 3000,
+  })
+
+/** One pod by its attempt, with what happened to it. */
+export const podQuery = (attempt: string) =>
+  queryOptions({
+    queryKey: ['pod', attempt],
+    queryFn: ({ signal }) => call<PodDetail>(`pods/${encodeURIComponent(attempt)}`, { signal }),
+    refetchInterval: ({ state }) => (state.data && hasEnded(state.data.pod.state) ? false : 3000),
   })

@@ -9,23 +9,31 @@ import { Button, PageHead, Panel, Skeleton } from '@/parts/basics'
 import { CopyAs } from '@/parts/copy'
 import { Failed } from '@/parts/feedback'
 import { useTitle } from '@/parts/title'
+import { PodAside } from '@/pod/detail'
 import { NoLauncher, NoPods, PodFilters, Squares } from '@/pod/head'
 import { byNamespace } from '@/pod/pods'
 import { PodTable } from '@/pod/table'
+import { useKeys } from '@/shell/keys'
 
 const route = getRouteApi('/pods')
 
 export function PodsPage() {
   const t = useT()
   useTitle(t('Pods'))
-  const wanted = route.useSearch()
+  const { id, ...wanted } = route.useSearch()
   const navigate = route.useNavigate()
   const read = useInfiniteQuery(podsQuery(wanted))
   const pods = useMemo(() => read.data?.pages.flatMap((page) => page.items) ?? [], [read.data])
   const namespaces = useMemo(() => byNamespace(pods), [pods])
   const newest = read.data?.pages.at(-1)
   const change = (to: PodsWanted) => void navigate({ search: (old) => ({ ...old, ...to }), replace: true })
-  const clear = () => void navigate({ search: {} })
+  const choose = (chosen: string | undefined) => void navigate({ search: (old) => ({ ...old, id: chosen }), replace: true })
+  const at = pods.findIndex((one) => one.attemptId === id)
+  useKeys({
+    j: () => choose(pods[Math.min(pods.length - 1, at + 1)]?.attemptId),
+    k: () => choose(pods[Math.max(0, at - 1)]?.attemptId),
+    Escape: () => choose(undefined),
+  })
   return (
     <>
       <PageHead title={t('Pods')}>
@@ -36,22 +44,25 @@ export function PodsPage() {
       {read.error && !read.data && <Failed error={read.error} retry={() => void read.refetch()} />}
       {read.isPending && !read.error && <Skeleton />}
       {pods.length > 0 && <Squares namespaces={namespaces} onChoose={(namespace) => change({ namespace })} />}
-      {newest && (
-        <Panel>
-          {pods.length > 0 ? (
-            <PodTable pods={pods} />
-          ) : (
-            <NoPods page={newest} filtered={Object.values(wanted).some(Boolean)} onClear={clear} />
-          )}
-          {read.hasNextPage && (
-            <div className="border-t border-line p-2 text-center">
-              <Button disabled={read.isFetchingNextPage} onClick={() => void read.fetchNextPage()}>
-                {t('Show more')}
-              </Button>
-            </div>
-          )}
-        </Panel>
-      )}
+      <div className={`grid grid-cols-[minmax(0,1fr)] items-start gap-4 ${id ? 'xl:grid-cols-[minmax(0,1fr)_28rem]' : ''}`}>
+        {newest && (
+          <Panel>
+            {pods.length > 0 ? (
+              <PodTable pods={pods} shown={id} />
+            ) : (
+              <NoPods page={newest} filtered={Object.values(wanted).some(Boolean)} onClear={() => void navigate({ search: {} })} />
+            )}
+            {read.hasNextPage && (
+              <div className="border-t border-line p-2 text-center">
+                <Button disabled={read.isFetchingNextPage} onClick={() => void read.fetchNextPage()}>
+                  {t('Show more')}
+                </Button>
+              </div>
+            )}
+          </Panel>
+        )}
+        {id && <PodAside key={id} id={id} onClose={() => choose(undefined)} />}
+      </div>
     </>
   )
 }

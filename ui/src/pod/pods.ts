@@ -28,6 +28,12 @@ export function shownState(pod: Pick<Pod, 'state' | 'stopping'>): string {
   return pod.state === 'claimed' ? 'waiting' : pod.state
 }
 
+/** The server names the pod first, which stands beside it here. */
+export function withoutName(pod: Pick<Pod, 'namespace' | 'pod'>, text: string): string {
+  const name = `pod ${pod.namespace}/${pod.pod}: `
+  return text.startsWith(name) ? text.slice(name.length) : text
+}
+
 export interface Says {
   kind: 'failed' | 'waits' | 'progress' | 'none'
   text: string
@@ -35,9 +41,7 @@ export interface Says {
 
 /** The one thing worth knowing of a pod now: why it failed, what it waits for, or what it is at. */
 export function saysOf(pod: Pick<Pod, 'namespace' | 'pod' | 'reason' | 'failureClass' | 'waits' | 'waitsFor' | 'progress'>): Says {
-  // The server names the pod first, which stands beside it here.
-  const name = `pod ${pod.namespace}/${pod.pod}: `
-  if (pod.failureClass || pod.reason) return { kind: 'failed', text: pod.reason.startsWith(name) ? pod.reason.slice(name.length) : pod.reason }
+  if (pod.failureClass || pod.reason) return { kind: 'failed', text: withoutName(pod, pod.reason) }
   if (pod.waits) return { kind: 'waits', text: sayReason(pod.waits, Date.now()) ?? pod.waitsFor }
   if (pod.progress?.message) return { kind: 'progress', text: pod.progress.message }
   return { kind: 'none', text: '' }
