@@ -187,6 +187,10 @@ def test_an_environment_is_held_looked_at_and_released(
         worker.fail(worker.take(), "no")
         site.wait(run_id, "failed")
         page = context.new_page()
+        page.goto(f"{site.url}/runs/{run_id}?view=list&task={run_id}~a.1")
+        held = page.get_by_role("list", name="Environments").get_by_role("link", name="kept")
+        held.click()
+        expect(page.get_by_role("complementary", name="Session")).to_contain_text("kept")
         page.goto(f"{site.url}/environments")
         sessions = site.http.get("/api/v1/envs/sessions", params={"resource": "kept"}).json()
         [session] = sessions["items"]

@@ -36,6 +36,14 @@ export const envSessionsQuery = (wanted: SessionsWanted) =>
     refetchInterval: 5000,
   })
 
+/** All sessions of a run, also those that are over. */
+export const taskSessionsQuery = (run: string) =>
+  queryOptions({
+    queryKey: ['env-sessions', 'run', run],
+    queryFn: ({ signal }) => call<Page<EnvSession>>('envs/sessions', { query: { run, state: 'all', limit: 200 }, signal }),
+    refetchInterval: 5000,
+  })
+
 export const envSessionQuery = (id: string) =>
   queryOptions({
     queryKey: ['env-session', id],

@@ -18,6 +18,14 @@ export const actionsQuery = (run: string, state: string) =>
     placeholderData: keepPreviousData,
   })
 
+/** What one task has done outside; read again when its run has moved. */
+export const taskActionsQuery = (run: string, task: string, seq: number) =>
+  queryOptions({
+    queryKey: ['task-actions', run, task, seq],
+    queryFn: ({ signal }) => call<Page<Action>>(`runs/${enc(run)}/actions`, { query: { task, limit: 200 }, signal }),
+    placeholderData: keepPreviousData,
+  })
+
 /** Whether a run has done anything outside. */
 export const anyActionQuery = (run: string) =>
   queryOptions({

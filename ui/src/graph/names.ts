@@ -1,12 +1,18 @@
 /** Names people gave to nodes. The engine knows a workflow's nodes by ids; pages show labels. */
 import type { FlowGraph } from './definition'
 
+const PLAN = 'plan/'
+
 export class Names {
   private readonly known: ReadonlyMap<string, string>
   private readonly made = new Map<string, string>()
   private readonly labelled: boolean
 
-  constructor(graph?: FlowGraph) {
+  /** In a run that is planned everything is inside the one node `plan`, which need not be said each time. */
+  constructor(
+    graph?: FlowGraph,
+    private readonly planned = false,
+  ) {
     this.known = new Map(graph?.nodes.map((node) => [node.path, node.name]))
     this.labelled = graph?.nodes.some((node) => node.source) ?? false
   }
@@ -15,7 +21,8 @@ export class Names {
   of(path: string): string {
     let found = this.made.get(path)
     if (found === undefined) {
-      found = this.join(path.split('/'))
+      const inside = this.planned && path.startsWith(PLAN)
+      found = this.join(path.split('/'), inside ? 1 : 0)
       this.made.set(path, found)
     }
     return found
@@ -27,7 +34,7 @@ export class Names {
     return own ?? this.of(path).split('/').at(-1) ?? path
   }
 
-  private join(steps: string[]): string {
+  private join(steps: string[], from: number): string {
     const words: string[] = []
     steps.forEach((step, at) => {
       const name = this.known.get(steps.slice(0, at + 1).join('/'))
@@ -35,13 +42,13 @@ export class Names {
       const silent = (step === 'host' && name === words.at(-1)) || (step === 'body' && name === undefined && at > 0)
       if (!silent) words.push(name ?? decode(step))
     })
-    return words.join('/')
+    return words.slice(from).join('/')
   }
 
-  /** A task by its id: `Box/Inside` of a workflow; of a flow the place as the CLI writes it, `fetch.1~3`. */
+  /** A task by its id: `Box/Inside` of a workflow, the alias of a plan's; of a flow the place as the CLI writes it, `fetch.1~3`. */
   ofTask(id: string): string {
     const [, ...parts] = id.split('~')
-    if (!this.labelled) return parts.join('~') || id
+    if (!this.labelled && !this.planned) return parts.join('~') || id
     let path = ''
     let index = ''
     for (const part of parts) {

@@ -5,7 +5,7 @@ export const operations = {
   Allows: '允许',
   'Answer all {n}': '全部答复 {n} 个',
   Approved: '已批准',
-  'asked by {who}': '由 {who} 提出于',
+  'asked by {who}': '由 {who} 提出',
   'At most': '上限',
   'At once': '同时',
   Breaker: '熔断器',

@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type CSSProperties, type Dispatch, memo, type SetStateAction, useCallback, useEffect, useRef, useState } from 'react'
 
 import { retryRun, useAct } from '@/api/actions'
-import { failureOf, outcomeOf, type Run } from '@/api/types'
+import { failureOf, goalOf, outcomeOf, type Run } from '@/api/types'
 import { plainNode } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Span, Time } from '@/parts/clock'
@@ -171,6 +171,11 @@ const Cells = memo(function Cells({ run, chosen, columns, onToggle }: CellsProps
         <Link to="/runs/$id" params={{ id: run.id }} className="font-medium hover:text-accent hover:underline" title={run.id}>
           {run.flow}
         </Link>
+        {goalOf(run) && (
+          <span title={goalOf(run)} className="ml-2 text-soft">
+            {goalOf(run)}
+          </span>
+        )}
         <span className="block truncate text-xs text-soft md:hidden">
           {run.id.slice(-6)} · <Time at={run.createdAt} /> · <Span from={run.createdAt} to={run.finishedAt} />
         </span>

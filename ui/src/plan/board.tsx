@@ -7,26 +7,29 @@ import type { BoardEntry, Run } from '@/api/types'
 import { useT } from '@/i18n'
 import { Button, Chip, Skeleton } from '@/parts/basics'
 import { Time } from '@/parts/clock'
+import { ValueDiff } from '@/parts/code'
 import { Empty, Failed } from '@/parts/feedback'
 import { Json } from '@/parts/json'
 import { useNames } from '@/run/names'
 
-import { type KeyNode, treeOf } from './keys'
+import { firstKey, type KeyNode, treeOf } from './keys'
 
 export function BoardView({ run, seq }: { run: Run; seq: number }) {
   const t = useT()
-  const [chosen, setChosen] = useState('')
+  const [picked, setPicked] = useState('')
   const read = useInfiniteQuery(boardQuery(run.id))
   useReadAgain(run.id, seq, 'board')
   if (read.error && !read.data) return <Failed error={read.error} retry={() => void read.refetch()} />
   if (!read.data) return <Skeleton rows={6} />
   const entries = read.data.pages.flatMap((page) => page.items)
   if (entries.length === 0) return <Empty icon="data" title={t('Nothing stands on the blackboard yet.')} command={`windlass plan board ${run.id}`} />
+  const tree = treeOf(entries)
+  const chosen = picked || firstKey(tree)
   return (
     <div className="flex min-h-0 flex-1 flex-col md:flex-row">
       <nav aria-label={t('Entries')} tabIndex={0} className="shrink-0 overflow-auto border-line p-2 max-md:max-h-52 max-md:border-b md:w-72 md:border-r">
-        {treeOf(entries).map((top) => (
-          <Top key={top.name} top={top} chosen={chosen} onChoose={setChosen} />
+        {tree.map((top) => (
+          <Top key={top.name} top={top} chosen={chosen} onChoose={setPicked} />
         ))}
         {read.hasNextPage && (
           <Button disabled={read.isFetchingNextPage} onClick={() => void read.fetchNextPage()}>
@@ -35,7 +38,7 @@ export function BoardView({ run, seq }: { run: Run; seq: number }) {
         )}
       </nav>
       <div className="min-h-0 min-w-0 flex-1 overflow-auto p-3" tabIndex={0} role="region" aria-label={t('Value')}>
-        {chosen ? <Entry key={chosen} run={run} name={chosen} /> : <Empty icon="data" title={t('Choose a key to see its value.')} />}
+        <Entry key={chosen} run={run} name={chosen} />
       </div>
     </div>
   )
@@ -98,10 +101,17 @@ function Entry({ run, name }: { run: Run; name: string }) {
   const newest = all[0]
   const shown = all.find((one) => one.revision === revision) ?? newest
   if (!shown || !newest) return null
+  const before = all[all.indexOf(shown) + 1]
   return (
     <>
       <h2 className="mb-2 font-mono text-xs wrap-anywhere text-soft">{name}</h2>
       {shown.deleted ? <p className="mb-3 text-sm text-soft">{t('taken away')}</p> : <Json value={shown.payload} name={t('Revision {n}', { n: shown.revision })} />}
+      {before && (
+        <section aria-label={t('Difference')} className="mt-4">
+          <h3 className="mb-1 text-xs font-medium text-soft">{t('What changed since revision {n}', { n: before.revision })}</h3>
+          <ValueDiff before={payloadOf(before)} after={payloadOf(shown)} label={t('Difference')} />
+        </section>
+      )}
       <h3 className="mt-4 mb-1 text-xs font-medium text-soft">{t('Revisions')}</h3>
       <ol>
         {all.map((one) => (
@@ -112,6 +122,11 @@ function Entry({ run, name }: { run: Run; name: string }) {
       </ol>
     </>
   )
+}
+
+/** What stood there; nothing where it was taken away. */
+function payloadOf(entry: BoardEntry): unknown {
+  return entry.deleted ? null : entry.payload
 }
 
 function RevisionRow({ entry, shown, onShow }: { entry: BoardEntry; shown: boolean; onShow: () => void }) {

@@ -25,6 +25,15 @@ export function treeOf(entries: readonly BoardEntry[]): KeyNode[] {
   return [...tops.values()].map((top) => ({ ...top, below: top.below.map(joined) }))
 }
 
+/** The key that is shown until one is chosen. */
+export function firstKey(nodes: readonly KeyNode[]): string {
+  for (const node of nodes) {
+    const found = node.entry?.key ?? firstKey(node.below)
+    if (found) return found
+  }
+  return ''
+}
+
 function put(top: KeyNode, steps: readonly string[], entry: BoardEntry): void {
   let at = top
   for (const name of steps) {

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useAct } from '@/api/actions'
 import { call } from '@/api/client'
 import { limitsQuery } from '@/api/limits'
-import { hasEnded, type Revision, type Run } from '@/api/types'
+import { goalOf, hasEnded, type Revision, type Run } from '@/api/types'
 import { useT } from '@/i18n'
 import { Button, FIELD, TextArea } from '@/parts/basics'
 import { Time } from '@/parts/clock'
@@ -46,8 +46,8 @@ export function PlanRail({ run, revisions, shown, onShow }: Props) {
 }
 
 function Goal({ run }: { run: Run }) {
-  const goal = (run.params as { goal?: unknown } | null)?.goal
-  if (typeof goal !== 'string' || !goal) return null
+  const goal = goalOf(run)
+  if (!goal) return null
   return <p className="border-b border-line px-3 py-2.5 text-sm font-medium wrap-anywhere">{goal}</p>
 }
 
@@ -55,7 +55,7 @@ function StepRow({ step, shown, onShow }: { step: Step; shown: boolean; onShow: 
   const t = useT()
   const names = useNames()
   const reasons: Record<string, string> = { start: t('First plan'), replan: t('Made anew'), hint: t('After a hint') }
-  const short = (path: string) => names.of(path).replace(/^plan\//, '')
+  const short = (path: string) => names.of(path)
   return (
     <button
       type="button"

@@ -138,7 +138,7 @@ function Body({ run, model, graph, taskId }: Omit<Props, 'onSelect'>) {
       <div className="p-3">
         {task.error && !task.data && <Failed error={task.error} retry={() => void task.refetch()} />}
         {!task.data && !task.error && <Skeleton rows={3} />}
-        {task.data && <TabBody tab={tab} task={task.data} rows={rows} points={points} graph={graph} />}
+        {task.data && <TabBody tab={tab} task={task.data} rows={rows} points={points} graph={graph} runId={run.id} seq={model.seq} />}
       </div>
     </>
   )
@@ -150,15 +150,17 @@ interface TabProps {
   rows: readonly Attempt[]
   points: readonly Checkpoint[]
   graph: FlowGraph
+  runId: string
+  seq: number
 }
 
-function TabBody({ tab, task, rows, points, graph }: TabProps) {
+function TabBody({ tab, task, rows, points, graph, runId, seq }: TabProps) {
   const t = useT()
   switch (tab) {
     case 'activity':
       return (
         <>
-          <Activity task={task} attempts={rows} />
+          <Activity runId={runId} task={task} attempts={rows} seq={seq} />
           {points.filter((one) => one.state === 'open').map((one) => (
             <Decision key={one.id} item={one} onDone={() => undefined} />
           ))}
@@ -181,7 +183,7 @@ function TabBody({ tab, task, rows, points, graph }: TabProps) {
       )
     }
     case 'logs':
-      return <TaskLogs attempts={rows} runId={task.id.split('~')[0] ?? ''} />
+      return <TaskLogs attempts={rows} runId={runId} />
     case 'raw':
       return <Json value={{ task, attempts: rows }} name="task" />
   }

@@ -6,7 +6,7 @@ import { actionsQuery, useReadAgain } from '@/api/ledger'
 import type { Action, Run } from '@/api/types'
 import { stateWord, useT } from '@/i18n'
 import type { RunModel } from '@/live/model'
-import { Button, Choices, Chip, Skeleton } from '@/parts/basics'
+import { Button, Choices, Skeleton } from '@/parts/basics'
 import { Time } from '@/parts/clock'
 import { Empty, Failed } from '@/parts/feedback'
 import { Icon } from '@/parts/icons'
@@ -14,6 +14,7 @@ import { Json } from '@/parts/json'
 import { Status } from '@/parts/status'
 
 import { Approvals, ApproveButton } from './approvals'
+import { Effect } from './effects'
 import { useNames } from './names'
 
 const STATES = ['', 'running', 'completed', 'failed', 'unknown'] as const
@@ -109,7 +110,7 @@ function Row({ action, open, onOpen }: { action: Action; open: boolean; onOpen: 
         <button
           type="button"
           aria-expanded={open}
-          className="inline-flex items-center gap-1 font-mono text-xs font-medium"
+          className="flex items-center gap-1 font-mono text-xs font-medium"
           onClick={(event) => {
             event.stopPropagation()
             onOpen()
@@ -120,7 +121,7 @@ function Row({ action, open, onOpen }: { action: Action; open: boolean; onOpen: 
         </button>
       </td>
       <td className="px-2 whitespace-nowrap max-md:hidden">
-        <Chip>{action.effect}</Chip>
+        <Effect name={action.effect} />
       </td>
       <td className="px-2 whitespace-nowrap">
         <ActionState state={action.state} />
@@ -151,7 +152,7 @@ function Detail({ action, onSelect }: { action: Action; onSelect: (task: string)
         <button type="button" className="text-accent hover:underline" onClick={() => onSelect(action.taskId)}>
           {names.ofTask(action.taskId)}
         </button>
-        <Chip>{action.effect}</Chip>
+        <Effect name={action.effect} />
         <Time at={action.startedAt} />
         {action.finishedAt && (
           <>

@@ -50,3 +50,8 @@ test('the run tells which versions were taken', () => {
   const noted = withPlaces(graph, [{ path: A, package: 'kit', version: '3.1.0' }])
   expect(noted.nodes.find((node) => node.path === A)?.note).toBe('kit@3.1.0')
 })
+
+test('tasks of a plan are called by their aliases', () => {
+  const plan = new Names(graphOf({ nodes: {}, edges: [] }), true)
+  expect([plan.of('plan'), plan.of('plan/check'), plan.ofTask('r~plan.0'), plan.ofTask('r~plan.0~check.0')]).toEqual(['plan', 'check', 'plan', 'check'])
+})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { treeOf } from '@/plan/keys'
+import { firstKey, treeOf } from '@/plan/keys'
 
 const entry = (key: string) => ({ key, revision: 1, writer: 'run', writerId: '', attemptId: '', deleted: false, payload: 1, at: 1 })
 
@@ -17,4 +17,9 @@ test('a branch with one thing below it is one line, unless it has a value itself
 
 test('a key of another shape is shown all the same', () => {
   expect(treeOf([entry('odd.key')])[0]?.below).toMatchObject([{ name: 'odd.key' }])
+})
+
+test('the first key there is is shown first', () => {
+  expect(firstKey(treeOf([entry('bb.run.R.context.goal'), entry('bb.task.T.result.summary')]))).toBe('bb.run.R.context.goal')
+  expect(firstKey([])).toBe('')
 })
