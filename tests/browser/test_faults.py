@@ -198,6 +198,10 @@ def test_an_environment_is_held_looked_at_and_released(
         rows.last.get_by_role("button", name="kept").click()
         detail = page.get_by_role("complementary", name="Session")
         expect(detail).to_contain_text("kept")
+        expect(page.locator("[data-resource=kept]")).to_contain_text("1 held")
+        expect(rows.last).to_contain_text(re.compile("in [0-9]+ min"))
+        detail.get_by_role("button", name="Take a snapshot").click()
+        expect(detail.locator("[data-changed=false]").last).to_contain_text("as before")
         detail.get_by_role("button", name="Release").click()
         page.get_by_role("dialog").get_by_role("button", name="Release").click()
 

@@ -54,6 +54,8 @@ export const envSessionQuery = (id: string) =>
 
 export const releaseSession = (id: string) => call(`${session(id)}/release`, { body: {} })
 
+export const takeSnapshot = (id: string) => call(`${session(id)}/snapshots`, { method: 'POST' })
+
 /** What a browser shows; taken when it is asked for, never kept. */
 export const screenshotQuery = (id: string) =>
   queryOptions({

@@ -3,8 +3,9 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
+import { useAct } from '@/api/actions'
 import { isUnknown } from '@/api/client'
-import { envSessionQuery, screenshotQuery } from '@/api/envs'
+import { envSessionQuery, screenshotQuery, takeSnapshot } from '@/api/envs'
 import type { EnvSession, EnvSnapshot } from '@/api/types'
 import { type Text, useT } from '@/i18n'
 import { Button, Chip, IconButton, Skeleton } from '@/parts/basics'
@@ -16,7 +17,7 @@ import { formatBytes } from '@/parts/size'
 import { Status } from '@/parts/status'
 import { useCanAct, useMayAct } from '@/shell/health'
 
-import { hasPlace, mayRelease, taskName } from './places'
+import { changesOf, hasPlace, mayRelease, type SnapshotChange, taskName } from './places'
 
 interface Props {
   id: string
@@ -68,7 +69,7 @@ function Body({ session, onClose, onRelease }: { session: EnvSession; onClose: (
           <CopyAs cli={`windlass env show ${session.id}`} path={`envs/sessions/${encodeURIComponent(session.id)}`} />
         </div>
         {mayAct && session.kind === 'browser' && hasPlace(session) && <Screenshot id={session.id} />}
-        <Snapshots snapshots={session.snapshots ?? []} drift={session.drift} />
+        <Snapshots session={session} snapshots={session.snapshots ?? []} />
         {Object.keys(session.details).length > 0 && <Json value={session.details} name={t('Detail')} />}
       </div>
     </>
@@ -156,20 +157,33 @@ const DRIFTS: Record<string, { text: Text; look: string }> = {
   unchanged: { text: 'Nothing in it has changed since it was made.', look: 'text-ok' },
 }
 
-function Snapshots({ snapshots, drift }: { snapshots: readonly EnvSnapshot[]; drift: string }) {
+function Snapshots({ session, snapshots }: { session: EnvSession; snapshots: readonly EnvSnapshot[] }) {
   const t = useT()
+  const act = useAct()
+  const canAct = useCanAct()
+  const mayAct = useMayAct()
+  const { drift } = session
+  const changes = changesOf(snapshots)
   const said = DRIFTS[drift] ?? { text: 'There are no two snapshots to compare yet.' as const, look: 'text-soft' }
   return (
     <section className="mb-4 text-sm">
-      <h3 className="mb-1 font-semibold">{t('Snapshots')}</h3>
+      <div className="mb-1 flex items-center justify-between gap-2">
+        <h3 className="font-semibold">{t('Snapshots')}</h3>
+        {mayAct && hasPlace(session) && (
+          <Button disabled={!canAct} onClick={() => void act(takeSnapshot(session.id), t('Snapshot taken'), 'env-session')}>
+            {t('Take a snapshot')}
+          </Button>
+        )}
+      </div>
       <p data-drift={drift} className={`mb-1 ${said.look}`}>
         {t(said.text)}
       </p>
       <ol>
-        {snapshots.map((one) => (
+        {snapshots.map((one, at) => (
           <li key={one.id} className="flex flex-wrap items-baseline gap-x-2 border-t border-line py-1.5">
             <span className="font-medium">{TAKEN[one.kind] ? t(TAKEN[one.kind] as Text) : one.kind}</span>
             <span className="text-soft tabular-nums">{formatBytes(one.sizeBytes)}</span>
+            <Changed change={changes[at]} />
             <span className="ml-auto text-xs text-soft">
               <Time at={one.createdAt} />
             </span>
@@ -180,5 +194,19 @@ function Snapshots({ snapshots, drift }: { snapshots: readonly EnvSnapshot[]; dr
         ))}
       </ol>
     </section>
+  )
+}
+
+/** Against the snapshot before: the same, or another, and by how much larger or smaller. */
+function Changed({ change }: { change: SnapshotChange | undefined }) {
+  const t = useT()
+  if (!change || change.changed === null) return null
+  const { changed, grown } = change
+  const by = grown === 0 ? '' : ` ${grown > 0 ? '+' : '−'}${formatBytes(Math.abs(grown))}`
+  return (
+    <span data-changed={changed} className={`text-xs font-medium ${changed ? 'text-wait' : 'text-ok'}`}>
+      {changed ? t('changed') : t('as before')}
+      {by}
+    </span>
   )
 }

@@ -1,5 +1,5 @@
 /** What can be said and done about places: who may be released, which runtimes are missing, what comes next. */
-import type { EnvKind, EnvResource, EnvSession } from '@/api/types'
+import type { EnvKind, EnvResource, EnvSession, EnvSnapshot } from '@/api/types'
 
 export const SESSION_STATES = ['reserved', 'committed', 'held', 'kept', 'releasing', 'released'] as const
 
@@ -12,6 +12,30 @@ export function mayRelease(session: Pick<EnvSession, 'state' | 'attemptId'>): bo
 /** Whether there is something to look at: the place is made, and not given back. */
 export function hasPlace(session: Pick<EnvSession, 'state'>): boolean {
   return ['committed', 'held', 'kept'].includes(session.state)
+}
+
+/** How many places of each resource have nobody working in them: a person was asked, or somebody may look. */
+export function heldOf(sessions: readonly Pick<EnvSession, 'resource' | 'state'>[]): Map<string, number> {
+  const held = new Map<string, number>()
+  for (const { resource, state } of sessions) {
+    if (state === 'held' || state === 'kept') held.set(resource, (held.get(resource) ?? 0) + 1)
+  }
+  return held
+}
+
+export interface SnapshotChange {
+  /** Whether anything in the place was another than at the snapshot before; null for the first. */
+  changed: boolean | null
+  /** By how many bytes it is larger. */
+  grown: number
+}
+
+/** What each snapshot changed, the oldest first. */
+export function changesOf(snapshots: readonly Pick<EnvSnapshot, 'digest' | 'sizeBytes'>[]): SnapshotChange[] {
+  return snapshots.map((one, at) => {
+    const before = snapshots[at - 1]
+    return before ? { changed: before.digest !== one.digest, grown: one.sizeBytes - before.sizeBytes } : { changed: null, grown: 0 }
+  })
 }
 
 /** A task's id without that of its run, which stands beside it. */

@@ -26,8 +26,9 @@ export function MissingKinds({ kinds, resources }: { kinds: readonly EnvKind[]; 
         return (
           <li key={one.kind} data-missing={one.kind} className={`flex items-start gap-2 rounded-lg p-3 ${needed ? 'bg-wait-soft' : 'bg-sunk'}`}>
             <Icon name={needed ? 'warning' : 'hint'} className={`mt-0.5 ${needed ? 'text-wait' : 'text-accent'}`} />
-            <span className="min-w-0 wrap-anywhere first-letter:uppercase">
-              {one.text}
+            <span className="min-w-0 wrap-anywhere">
+              <b className="block font-medium">{t('Nothing here makes places of kind {kind}', { kind: one.kind })}</b>
+              <span className="text-soft">{one.text}</span>
               {needed && <span className="block text-wait">{t('Wanted by {names}', { names: one.resources.join(', ') })}</span>}
             </span>
           </li>
@@ -37,7 +38,7 @@ export function MissingKinds({ kinds, resources }: { kinds: readonly EnvKind[]; 
   )
 }
 
-export function Resources({ resources }: { resources: readonly EnvResource[] }) {
+export function Resources({ resources, held }: { resources: readonly EnvResource[]; held: ReadonlyMap<string, number> }) {
   const t = useT()
   return (
     <Panel title={t('Resources')}>
@@ -56,7 +57,7 @@ export function Resources({ resources }: { resources: readonly EnvResource[] }) 
             ),
           },
           { head: t('Kind'), wide: true, cell: (one) => <Chip>{one.kind}</Chip> },
-          { head: t('Leased'), cell: (one) => <Leased resource={one} /> },
+          { head: t('Leased'), cell: (one) => <Leased resource={one} held={held.get(one.name) ?? 0} /> },
           { head: t('Waiting'), number: true, cell: (one) => <Waiting resource={one} /> },
           { head: t('Status'), wide: true, cell: (one) => <Status state={one.status} /> },
           { head: t('What a place is like'), wide: true, grows: true, cell: (one) => <span className="font-mono text-xs text-soft">{configText(one.config)}</span> },
@@ -70,12 +71,15 @@ function configText(config: object): string {
   return Object.keys(config).length > 0 ? JSON.stringify(config) : '–'
 }
 
-function Leased({ resource }: { resource: EnvResource }) {
-  const { inUse, capacity } = resource
+/** How many of its places are leased, and of those how many only wait for a person or a look. */
+function Leased({ resource, held }: { resource: EnvResource; held: number }) {
+  const t = useT()
+  const { inUse, capacity, waiting } = resource
   return (
     <span className="flex items-center gap-2">
       <span className="tabular-nums">{`${inUse} / ${capacity}`}</span>
-      {capacity <= SLOTS_MAX ? <Slots used={inUse} max={capacity} /> : <Meter label={resource.name} value={inUse} max={capacity} />}
+      {capacity <= SLOTS_MAX ? <Slots used={inUse} max={capacity} held={Math.min(held, inUse)} waiting={waiting} /> : <Meter label={resource.name} value={inUse} max={capacity} />}
+      {held > 0 && <span className="text-xs text-wait">{t('{n} held', { n: held })}</span>}
     </span>
   )
 }

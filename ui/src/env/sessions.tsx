@@ -9,7 +9,7 @@ import { Ago } from '@/parts/clock'
 import { Status } from '@/parts/status'
 import { Table } from '@/parts/table'
 
-import { SESSION_STATES, taskName } from './places'
+import { hasPlace, SESSION_STATES, taskName } from './places'
 
 interface FilterProps {
   wanted: SessionsWanted
@@ -98,7 +98,8 @@ export function Sessions({ sessions, shown, onChoose }: Props) {
             </Link>
           ),
         },
-        { head: t('Host'), wide: true, cell: (one) => one.host || '–' },
+        { head: t('Host'), widest: true, cell: (one) => one.host || '–' },
+        { head: t('Given back'), wide: true, cell: (one) => (one.expiresAt && hasPlace(one) ? <Ago at={one.expiresAt} /> : <span className="text-soft">–</span>) },
         { head: t('Made'), wide: true, cell: (one) => <Ago at={one.createdAt} /> },
       ]}
     />

@@ -2,8 +2,10 @@
 export const envs = {
   'A person was asked something meanwhile: the next attempt gets a new place, and what is in this one is lost.':
     '期间正在等待人工答复：下一次尝试会得到新的环境，此环境中的内容将丢失。',
+  'as before': '与之前相同',
   archived: '已归档',
   building: '构建中',
+  changed: '有变化',
   committed: '已就绪',
   Environments: '环境',
   Epoch: '代次',
@@ -19,6 +21,7 @@ export const envs = {
     '还没有资源。资源说明其环境是什么样的、最多可同时有多少个。创建一个：',
   'No session fits the filter.': '没有会话符合筛选条件。',
   'No task has a place now. Those that were given back:': '目前没有任务占用环境。查看已归还的：',
+  'Nothing here makes places of kind {kind}': '此处没有可创建 {kind} 环境的运行时',
   'Nothing has been said yet.': '还没有输出。',
   'Nothing in it has changed since it was made.': '自创建以来，其中没有任何变化。',
   ready: '就绪',
@@ -34,8 +37,10 @@ export const envs = {
   Screenshot: '截图',
   Session: '会话',
   Sessions: '会话',
+  'Snapshot taken': '快照已拍摄',
   Snapshots: '快照',
   'Something in it has changed since it was made.': '自创建以来，其中有内容发生了变化。',
+  'Take a snapshot': '拍摄快照',
   'Taken by hand': '手动拍摄',
   'Take another screenshot': '重新截图',
   'The place is given back': '环境已归还',
@@ -50,4 +55,5 @@ export const envs = {
   'When a person was asked': '向人提问时',
   'When it was given back': '归还时',
   'When it was made': '创建时',
+  '{n} held': '{n} 个保持中',
 } as const

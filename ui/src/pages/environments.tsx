@@ -8,6 +8,7 @@ import { envImagesQuery, envKindsQuery, envResourcesQuery, envSessionsQuery, rel
 import type { EnvResource, EnvSession } from '@/api/types'
 import { SessionDetail } from '@/env/detail'
 import { Images } from '@/env/images'
+import { heldOf } from '@/env/places'
 import { MissingKinds, NoResources, Resources } from '@/env/resources'
 import { SessionFilters, Sessions } from '@/env/sessions'
 import { useT } from '@/i18n'
@@ -27,6 +28,7 @@ export function EnvironmentsPage() {
   const kinds = useQuery(envKindsQuery).data?.items
   const images = useQuery(envImagesQuery).data?.items ?? []
   const resources = read.data?.items ?? []
+  const live = useInfiniteQuery(envSessionsQuery({})).data?.pages.flatMap((page) => page.items) ?? []
   return (
     <>
       <PageHead title={t('Environments')}>
@@ -36,7 +38,7 @@ export function EnvironmentsPage() {
       {read.error && !read.data && <Failed error={read.error} retry={() => void read.refetch()} />}
       {read.isPending && !read.error && <Skeleton />}
       {kinds && read.data && resources.length === 0 && <NoResources kinds={kinds} />}
-      {resources.length > 0 && <Resources resources={resources} />}
+      {resources.length > 0 && <Resources resources={resources} held={heldOf(live)} />}
       {read.data && <SessionsPart resources={resources} />}
       {(images.length > 0 || resources.some((one) => one.kind === 'container')) && <Images images={images} />}
     </>

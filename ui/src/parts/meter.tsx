@@ -12,12 +12,27 @@ export function Meter({ value, max, reserved = 0, label }: { value: number; max:
   )
 }
 
-/** A square for each place, while there are few enough to count them. */
-export function Slots({ used, max }: { used: number; max: number }) {
+interface SlotsProps {
+  used: number
+  max: number
+  /** How many of those used are only held: nobody works in them. */
+  held?: number
+  /** How many wait for one: the tail of the queue. */
+  waiting?: number
+}
+
+const TAIL_MAX = 8
+
+/** A square for each place, while there are few enough to count them: in use, held, free; and a dot for each that waits. */
+export function Slots({ used, max, held = 0, waiting = 0 }: SlotsProps) {
+  const look = (at: number) => (at < used - held ? 'bg-run' : at < used ? 'bg-wait' : 'border border-edge')
   return (
-    <span aria-hidden="true" className="flex flex-wrap gap-0.5">
+    <span aria-hidden="true" className="flex flex-wrap items-center gap-0.5">
       {Array.from({ length: max }, (_, at) => (
-        <span key={at} className={`size-2.5 rounded-[2px] ${at < used ? 'bg-run' : 'border border-edge'}`} />
+        <span key={at} className={`size-2.5 rounded-[2px] ${look(at)}`} />
+      ))}
+      {Array.from({ length: Math.min(waiting, TAIL_MAX) }, (_, at) => (
+        <span key={`w${at}`} className={`size-1.5 rounded-full bg-wait ${at === 0 ? 'ml-1.5' : ''}`} />
       ))}
     </span>
   )

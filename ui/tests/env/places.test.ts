@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { setTenant, setToken } from '@/api/client'
 import { dataUrl, releaseSession, screenshotQuery } from '@/api/envs'
 import type { EnvKind, EnvResource } from '@/api/types'
-import { firstCommand, hasPlace, mayRelease, missingKinds, SESSION_STATES, taskName } from '@/env/places'
+import { changesOf, firstCommand, hasPlace, heldOf, mayRelease, missingKinds, SESSION_STATES, taskName } from '@/env/places'
 import { zh } from '@/i18n/zh'
 import { lookOf } from '@/parts/status'
 
@@ -83,4 +83,19 @@ test('a refused release says why', async () => {
 
 test('a picture becomes an address', async () => {
   expect(await dataUrl(new Blob(['a'], { type: 'image/png' }))).toBe('data:image/png;base64,YQ==')
+})
+
+test('places that nobody works in are counted by resource', () => {
+  const of = (resource: string, state: string) => ({ resource, state })
+  const held = heldOf([of('a', 'held'), of('a', 'kept'), of('a', 'committed'), of('b', 'reserved')])
+  expect([...held]).toEqual([['a', 2]])
+})
+
+test('each snapshot is compared with the one before it', () => {
+  const of = (digest: string, sizeBytes: number) => ({ digest, sizeBytes })
+  expect(changesOf([of('x', 10), of('x', 10), of('y', 4)])).toEqual([
+    { changed: null, grown: 0 },
+    { changed: false, grown: 0 },
+    { changed: true, grown: -6 },
+  ])
 })
