@@ -191,3 +191,40 @@ def test_a_run_is_forked_from_a_task_with_another_input(site: Site, page: Page) 
     assert done["second"] == 7
     assert done["first"], "what came before is kept"
     assert site.run(run_id)["state"] == "failed", "the run it was forked from stays as it is"
+
+
+def test_events_stand_by_attempt_and_open(site: Site, page: Page) -> None:
+    site.push("told", flows.retried("told", 3))
+    hand = HandWorker(site.http, "told")
+    run_id = site.start("told", {"x": 1})
+    hand.fail(hand.take(), "stumbled")
+    second = hand.take()
+    page.goto(f"{site.url}/runs/{run_id}?view=events")
+    log = page.get_by_role("log", name="Events")
+    groups = log.locator("[data-attempt-events]")
+    expect(groups).to_have_count(2)
+    expect(groups.last).to_contain_text("work.1 #1")
+    expect(groups.last).to_contain_text("failed")
+    expect(log.get_by_text("attempt.failed")).to_have_count(0)
+    groups.last.get_by_role("button", name="work.1 #1", expanded=False).click()
+    expect(log.get_by_text("attempt.failed")).to_be_visible()
+    log.get_by_role("button", name="Event 3").click()
+    expect(log).to_contain_text("stumbled")
+    hand.finish(second, 1)
+    expect(groups.first).to_contain_text("succeeded")
+    page.get_by_role("button", name="One by one").click()
+    expect(groups).to_have_count(0)
+    expect(log.get_by_text("attempt.claimed")).to_have_count(2)
+
+
+def test_the_second_line_of_a_card_says_only_what_has_room(site: Site, page: Page) -> None:
+    site.push("short", flows.failing())
+    run_id = site.start("short", {"x": 2, "word": "abc"})
+    site.wait(run_id, "failed")
+    site.http.post(f"/api/v1/runs/{run_id}/retry", json={})
+    page.goto(f"{site.url}/runs/{run_id}?view=dag")
+    card = page.locator("[data-node=second]")
+    expect(card).to_contain_text("attempt 2")
+    expect(card).to_have_attribute("data-state", "failed")
+    expect(card).not_to_contain_text("bad input")
+    expect(page.locator("[data-why]")).to_contain_text("bad input")

@@ -48,7 +48,8 @@ export function StateBar({ state }: { state: string }) {
 /** The second line: status · duration · attempt; the fan-out's counts, the error or what it calls. */
 export function SecondLine({ cell, inRun }: { cell: Cell; inRun: boolean }) {
   const t = useT()
-  const more = cell.folded || cell.error || (cell.state ? '' : cell.detail)
+  // What went wrong has no room beside the number of the attempt; the task and the banner have it.
+  const more = cell.folded || (cell.attempts > 1 ? '' : cell.error) || (cell.state ? '' : cell.detail)
   return (
     <div className="flex items-center gap-1.5 overflow-hidden text-xs whitespace-nowrap text-soft">
       {cell.state ? <Status state={cell.state} plain /> : inRun && <span>{t('not reached')}</span>}

@@ -62,6 +62,7 @@ export const operations = {
   Tries: '尝试次数',
   'Tries again after (s)': '多少秒后再试',
   'Trips after': '跳闸阈值',
+  'not tripped': '未跳闸',
   tripped: '已跳闸',
   Used: '用量',
   What: '内容',

@@ -187,7 +187,6 @@ export const zh = {
   'queued for {queue}': '排队于 {queue}',
   'Queued tasks': '排队任务',
   Queues: '队列',
-  Raw: '原始',
   reconnecting: '重新连接中',
   Reject: '拒绝',
   Relative: '相对时间',

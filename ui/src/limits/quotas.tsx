@@ -25,8 +25,8 @@ export function Quotas({ items, onEdit }: { items: readonly Limit[]; onEdit?: (s
         rowProps={(one) => ({ 'data-limit': one.key })}
         columns={[
           { head: t('Quota'), cell: (one) => <span className="font-mono">{whatOf(one)}</span> },
-          { head: t('Of'), cell: (one) => (projectOf(one) ? <Chip>{projectOf(one)}</Chip> : <span className="text-soft">{t('tenant')}</span>) },
-          { head: t('Used'), cell: (one) => <Meter label={one.key} value={one.inUse} max={one.max} /> },
+          { head: t('Of'), wide: true, cell: (one) => (projectOf(one) ? <Chip>{projectOf(one)}</Chip> : <span className="text-soft">{t('tenant')}</span>) },
+          { head: t('Used'), wide: true, cell: (one) => <Meter label={one.key} value={one.inUse} max={one.max} /> },
           { head: t('In use'), number: true, cell: (one) => shown(one, one.inUse) },
           { head: t('At most'), number: true, cell: (one) => (one.max === null ? '∞' : shown(one, one.max)) },
           { head: t('Waiting'), number: true, cell: (one) => <Waiting quota={one} /> },

@@ -21,6 +21,7 @@ import { useCanAct, useMayAct } from '@/shell/health'
 
 const route = getRouteApi('/limits')
 const SLOTS_MAX = 24
+const RUN = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export function LimitsPage() {
   const t = useT()
@@ -85,7 +86,7 @@ function Keys({ title, items, onEdit }: ListProps & { title: string }) {
         keyOf={(one) => one.key}
         rowProps={(one) => ({ 'data-limit': one.key })}
         columns={[
-          { head: t('Key'), cell: (one) => <span className="font-mono">{one.key}</span> },
+          { head: t('Key'), grows: true, cell: (one) => <Key text={one.key} /> },
           { head: t('At once'), cell: (one) => <Use limit={one} /> },
           { head: t('Waiting'), number: true, cell: (one) => <Waiting limit={one} /> },
           { head: t('Rate'), wide: true, cell: (one) => (one.rate ? `${one.rate} / ${one.perS === 1 ? '' : one.perS}s` : <Dash />) },
@@ -104,6 +105,29 @@ function Keys({ title, items, onEdit }: ListProps & { title: string }) {
         ]}
       />
     </Panel>
+  )
+}
+
+function Key({ text }: { text: string }) {
+  return (
+    <span title={text} className="font-mono">
+      {text}
+    </span>
+  )
+}
+
+/** A budget of a run is named by the run, which is one click away. */
+function BudgetKey({ limit }: { limit: Limit }) {
+  const t = useT()
+  const run = RUN.exec(limit.key)?.[0]
+  if (!run) return <Key text={limit.key} />
+  return (
+    <span title={limit.key}>
+      <span className="font-mono">{limit.unit}</span>{' '}
+      <Link to="/runs/$id" params={{ id: run }} className="text-accent hover:underline">
+        {t('Run')} <span className="font-mono text-xs">{run.slice(-6)}</span>
+      </Link>
+    </span>
   )
 }
 
@@ -147,7 +171,7 @@ function Next({ limit }: { limit: Limit }) {
 function Breaker({ limit }: { limit: Limit }) {
   const t = useT()
   if (!limit.breaker) return <Dash />
-  const state = limit.breaker === 'open' ? 'tripped' : limit.breaker === 'half_open' ? 'verifying' : 'active'
+  const state = limit.breaker === 'open' ? 'tripped' : limit.breaker === 'half_open' ? 'verifying' : 'not tripped'
   return (
     <span title={limit.failures ? t('{n} failures in a row', { n: limit.failures }) : undefined}>
       <Status state={state} />
@@ -167,12 +191,12 @@ function Budgets({ items, onEdit }: ListProps) {
         keyOf={(one) => one.key}
         rowProps={(one) => ({ 'data-limit': one.key })}
         columns={[
-          { head: t('Key'), cell: (one) => <span className="font-mono">{one.key}</span> },
-          { head: t('Used'), cell: (one) => <Meter label={one.key} value={one.spent} reserved={one.reserved} max={one.budget} /> },
+          { head: t('Key'), grows: true, cell: (one) => <BudgetKey limit={one} /> },
+          { head: t('Used'), wide: true, cell: (one) => <Meter label={one.key} value={one.spent} reserved={one.reserved} max={one.budget} /> },
           { head: t('Spent'), number: true, cell: (one) => shown(one.spent) },
           { head: t('Reserved'), wide: true, number: true, cell: (one) => shown(one.reserved) },
           { head: t('Budget'), number: true, cell: (one) => (one.budget === null ? '∞' : shown(one.budget)) },
-          { head: t('Waiting'), number: true, cell: (one) => <Waiting limit={one} /> },
+          { head: t('Waiting'), wide: true, number: true, cell: (one) => <Waiting limit={one} /> },
           {
             head: '',
             cell: (one) =>

@@ -36,7 +36,7 @@ export function WorkersPage() {
     k: () => choose(items[Math.max(0, at - 1)]?.id),
     Escape: () => choose(undefined),
   })
-  const count = (state: string) => all.filter((worker) => worker.state === state).length
+  const count = (state: string) => all.filter((worker) => worker.state === state && !isServer(worker)).length
   const url = new URL('.', document.baseURI).href
   const commands = `windlass worker my_module:worker --server ${url}\nwindlass worker packages --transport link --server ${url}`
   return (
@@ -61,6 +61,11 @@ export function WorkersPage() {
       </div>
     </>
   )
+}
+
+/** Servers keep a row here, but take no work from others: they are not counted, as on the overview. */
+function isServer(worker: Worker): boolean {
+  return worker.transport === 'control' || worker.transport === 'api'
 }
 
 function Filters({ all, wanted }: { all: readonly Worker[]; wanted: Wanted }) {
@@ -168,7 +173,7 @@ function Row({ worker, shown, slim, onChoose }: { worker: Worker; shown: boolean
       </td>
       <td className="hidden px-3 py-2 whitespace-nowrap md:table-cell">
         {worker.transport}
-        {worker.url && <span className="block text-xs text-soft">{worker.url}</span>}
+        {worker.url && <span className="hidden max-w-40 truncate text-xs text-soft xl:block" title={worker.url}>{worker.url}</span>}
       </td>
       {!slim && (
         <td className="hidden px-3 py-2 md:table-cell">

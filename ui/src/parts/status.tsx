@@ -55,6 +55,7 @@ const LOOKS: Record<string, Look> = {
   failed: BAD,
   rejected: BAD,
   tripped: BAD,
+  'not tripped': OK,
   timed_out: { ...BAD, icon: 'timedOut', sign: '◷' },
   lost: { ...BAD, icon: 'lost', sign: '⚡' },
   offline: { ...IDLE, icon: 'offline', sign: '○' },

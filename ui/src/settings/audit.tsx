@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 
 import { auditQuery } from '@/api/people'
+import type { AuditEvent } from '@/api/types'
 import { useT } from '@/i18n'
 import { Button, Chip, Input, Panel, Skeleton } from '@/parts/basics'
 import { Time } from '@/parts/clock'
@@ -35,9 +36,9 @@ export function AuditTrail() {
           rowProps={(one) => ({ 'data-audit': one.action })}
           columns={[
             { head: t('When'), cell: (one) => <Time at={Date.parse(one.createdAt)} /> },
-            { head: t('Who'), cell: (one) => one.actorId || '–' },
-            { head: t('Action'), cell: (one) => <Chip>{one.action}</Chip> },
-            { head: t('What'), cell: (one) => <span title={one.targetId}>{`${one.targetType} ${short(one.targetId)}`}</span> },
+            { head: t('Who'), wide: true, cell: (one) => one.actorId || '–' },
+            { head: t('Action'), cell: (one) => <Act row={one} /> },
+            { head: t('What'), wide: true, cell: (one) => <span title={one.targetId}>{whatOf(one)}</span> },
             { head: t('Detail'), wide: true, grows: true, cell: (one) => <span className="font-mono text-xs text-soft">{JSON.stringify(one.metadata)}</span> },
           ]}
         />
@@ -51,6 +52,22 @@ export function AuditTrail() {
       )}
     </Panel>
   )
+}
+
+/** A narrow page has to whom it was done, and by whom, below it. */
+function Act({ row }: { row: AuditEvent }) {
+  return (
+    <>
+      <Chip>{row.action}</Chip>
+      <span title={row.targetId} className="block max-w-52 truncate py-1 text-xs text-soft md:hidden">
+        {whatOf(row)} · {row.actorId || '–'}
+      </span>
+    </>
+  )
+}
+
+function whatOf(row: AuditEvent): string {
+  return `${row.targetType} ${short(row.targetId)}`
 }
 
 function short(id: string): string {
