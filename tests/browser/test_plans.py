@@ -74,7 +74,9 @@ def test_a_plan_is_judged_made_anew_and_answered_from_a_phone(site: Site, page: 
     first = {"alias": "draft", "goal": "draft it", "worker_profile": "phone-worker"}
     planner.finish(planner.take(), {"tasks": [first | {"verification_policy": policy}]})
     worker.finish(worker.take(), {"status": "completed", "structured_output": {"song": "of land"}})
-    judge.finish(judge.take(), {"verdict": "rejected", "summary": "the wrong subject"})
+    went_by = {"lines": 3, "about": "land"}
+    verdict = {"verdict": "rejected", "summary": "the wrong subject", "checks": went_by}
+    judge.finish(judge.take(), verdict)
     second = {"alias": "second", "goal": "of the sea", "worker_profile": "phone-worker"}
     planner.finish(planner.take(), {"tasks": [second]})
     ask = {"question": "Which sea?", "options": [{"id": "own", "kind": "freeform"}]}
@@ -86,6 +88,7 @@ def test_a_plan_is_judged_made_anew_and_answered_from_a_phone(site: Site, page: 
     claim = page.locator("[data-claim]")
     expect(claim.get_by_text("of land")).to_be_visible()
     expect(claim.get_by_text("the wrong subject")).to_be_visible()
+    expect(claim.locator("[data-evidence]")).to_contain_text('"about": "land"')
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
     page.goto(f"{site.url}/inbox")

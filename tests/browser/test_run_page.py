@@ -228,3 +228,19 @@ def test_the_second_line_of_a_card_says_only_what_has_room(site: Site, page: Pag
     expect(card).to_have_attribute("data-state", "failed")
     expect(card).not_to_contain_text("bad input")
     expect(page.locator("[data-why]")).to_contain_text("bad input")
+
+
+def test_a_task_that_is_picked_is_in_view_beside_its_details(site: Site, page: Page) -> None:
+    site.push("picked", flows.failing())
+    run_id = site.start("picked", {"x": 2, "word": "abc"})
+    site.wait(run_id, "failed")
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.goto(f"{site.url}/runs/{run_id}?view=dag&task={run_id}~second.2")
+    card, graph = page.locator("[data-node=second]"), page.locator("[data-graph]")
+    expect(card).to_be_visible()
+    page.wait_for_timeout(500)
+    inner, outer = card.bounding_box(), graph.bounding_box()
+    assert inner is not None
+    assert outer is not None
+    assert inner["x"] >= outer["x"]
+    assert inner["x"] + inner["width"] <= outer["x"] + outer["width"] + 1

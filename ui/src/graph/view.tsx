@@ -11,6 +11,7 @@ import { lookOf } from '@/parts/status'
 import { useKeys } from '@/shell/keys'
 
 import { CanvasGraph } from './canvas'
+import { absolute, reveal } from './canvas-draw'
 import type { Cell, Drawing } from './drawing'
 import { EDGE_TYPES, type RoutedEdge } from './edges'
 import { type Layout, type Placed, wireKey } from './layout'
@@ -61,6 +62,12 @@ function Flow({ drawing, layout, selected, onSelect, onToggle, onRetry }: GraphV
     if (first.current) showStart(flow, layout, box.current)
     first.current = false
   }, [flow, layout])
+  useEffect(() => {
+    // A task that somebody picked is brought into view once its details have taken their room; nothing else moves it.
+    const frame = requestAnimationFrame(() => showChosen(flow, layout, nodes.find((node) => node.data.selected)?.id, box.current))
+    return () => cancelAnimationFrame(frame)
+    // Only picking counts: cards are drawn anew at every event.
+  }, [flow, layout, selected])
   return (
     <div ref={box} className="relative min-h-96 w-full flex-1" data-graph={drawing.boxes.length}>
       <ReactFlow
@@ -110,6 +117,11 @@ function showStart(flow: ReturnType<typeof useReactFlow>, layout: Layout, box: H
   const x = layout.down && over.x ? middle(width, layout.width) : at(width, layout.width)
   const y = !layout.down && over.y ? middle(height, layout.height) : at(height, layout.height)
   void flow.setViewport({ x, y, zoom })
+}
+
+function showChosen(flow: ReturnType<typeof useReactFlow>, layout: Layout, id: string | undefined, box: HTMLElement | null): void {
+  const spot = absolute(layout).get(id ?? '')
+  if (spot && box) void flow.setViewport(reveal(flow.getViewport(), spot, box.clientWidth, box.clientHeight))
 }
 
 type Handlers = Pick<GraphViewProps, 'onSelect' | 'onToggle' | 'onRetry'>

@@ -14,6 +14,8 @@ interface Verdict {
   verdict: string
   summary?: string
   failure_class?: string
+  request_replan?: boolean
+  checkpoint?: unknown
 }
 
 /** Each piece of work with the verdict that came after it. */
@@ -36,6 +38,12 @@ function verdictOf(attempt: Attempt): Verdict | null {
   return said && typeof said.verdict === 'string' ? said : null
 }
 
+/** What else a verifier handed in with its verdict: what it went by. Null where it said no more. */
+export function evidenceOf(verdict: object): Record<string, unknown> | null {
+  const { verdict: _, summary, failure_class, request_replan, checkpoint, ...evidence } = verdict as Verdict & Record<string, unknown>
+  return Object.keys(evidence).length > 0 ? evidence : null
+}
+
 export function Claims({ attempts }: { attempts: readonly Attempt[] }) {
   const t = useT()
   return (
@@ -52,13 +60,29 @@ export function Claims({ attempts }: { attempts: readonly Attempt[] }) {
             <h3 className="mb-1 text-xs font-medium text-soft">{t('Verdict')}</h3>
             {verdict ? <Said attempt={verdict} /> : <Status state="verifying" />}
           </section>
+          <Evidence verdict={verdict} />
         </li>
       ))}
     </ol>
   )
 }
 
+/** Below both, as wide as they are: what the verdict goes by. */
+function Evidence({ verdict }: { verdict: Attempt | null }) {
+  const t = useT()
+  const found = verdict && verdictOf(verdict)
+  const evidence = found && evidenceOf(found)
+  if (!evidence) return null
+  return (
+    <section data-evidence className="min-w-0 sm:col-span-2">
+      <h3 className="mb-1 text-xs font-medium text-soft">{t('Evidence')}</h3>
+      <Json value={evidence} name={t('Evidence')} />
+    </section>
+  )
+}
+
 function Said({ attempt }: { attempt: Attempt }) {
+  const t = useT()
   const found = verdictOf(attempt)
   if (!found) return <Status state={attempt.state} />
   return (
@@ -69,11 +93,7 @@ function Said({ attempt }: { attempt: Attempt }) {
       <p className="mt-1 text-xs text-soft">
         {attempt.workerId} · <Ago at={attempt.finishedAt ?? attempt.claimedAt} />
       </p>
-      {Object.keys(attempt.output as object).length > 2 && (
-        <div className="mt-2">
-          <Json value={attempt.output} name="evidence" />
-        </div>
-      )}
+      {found.request_replan && <p className="mt-1 text-xs text-wait">{t('It asks for another plan.')}</p>}
     </div>
   )
 }
