@@ -48,7 +48,7 @@ def filled_site() -> Generator[tuple[str, dict[str, str]]]:
         port = free_port()
         pods = ("--kube-url", kube.url, "--kube-server-url", f"http://127.0.0.1:{port}")
         often = ("--lease-s", "3", "--kube-sync-s", "0.3", "--kube-unschedulable-s", "600")
-        server = ServerProcess(store, "--no-auth", *often, *pods, port=port, log=log)
+        server = ServerProcess(store, "--no-auth", "--env-noop", *often, *pods, port=port, log=log)
         worker = worker_process("builtin", server.url, "pull", "--id", "w-one", log=log)
         with started(server, worker):
             site = Site(server, worker)
@@ -59,8 +59,10 @@ def filled_site() -> Generator[tuple[str, dict[str, str]]]:
                     fleet.wait(name, "online")
                 pages = seed(site, fleet)
                 kube.objects.create("namespaces", {"metadata": {"name": "team-a"}})
-                seed_pods(Cluster(server, kube))
-                yield site.url, pages | {"pods": "/pods?state=all"}
+                cluster = Cluster(server, kube)
+                [pod] = cluster.attempts(seed_pods(cluster)["waits"])
+                pages |= {"pods": "/pods?state=all", "pod": f"/pods?state=all&id={pod['id']}"}
+                yield site.url, pages
             site.http.close()
 
 

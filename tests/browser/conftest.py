@@ -79,7 +79,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     log = folder / "processes.log"
     server = ServerProcess(
-        f"sqlite:///{folder / 'windlass.db'}", "--no-auth", "--lease-s", "3", log=log
+        *(f"sqlite:///{folder / 'windlass.db'}", "--no-auth", "--env-noop", "--lease-s", "3"),
+        log=log,
     )
     worker = worker_process("builtin", server.url, "pull", "--id", "w-one", log=log)
     with started(server):

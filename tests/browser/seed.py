@@ -9,16 +9,24 @@ from tests.integration.pods import Cluster
 from windlass.testing.kube import kinds
 from windlass.testing.processes import wait_until
 
+AGENT_LOG = """… The invoice has a number; the books will know what is still owed.
+→ look_up {"invoice":4711}
+← look_up {"owed":12,"currency":"EUR"}
+… 12 EUR is below the limit that needs a second pair of eyes.
+Twelve euros are owed. I pay them now.
+"""
 SETTINGS = ("general", "tokens", "users", "tenants", "audit")
 
 
 def seed(site: Site, fleet: Fleet) -> dict[str, str]:
     """Fill a server; the pages by name."""
     found = {"overview": "/", "runs": "/runs", "inbox": "/inbox", "flows": "/flows"}
-    found |= {"environments": "/environments", "pods": "/pods"}
+    found |= {"pods": "/pods"}
+    found |= env_pages(site)
     found |= workflow_pages(site, fleet)
     found |= run_pages(site)
     found |= plan_pages(site)
+    found |= judged_pages(site)
     found |= outside_pages(site)
     found |= limit_pages(site)
     found |= {"workers": "/workers", "worker": "/workers?id=link-a"}
@@ -34,13 +42,19 @@ def outside_pages(site: Site) -> dict[str, str]:
     body = {"dialect": "plan", "goal": "pay what is owed", "plan": {"tasks": [one]}}
     run = str(site.http.post("/api/v1/runs", json=body).json()["id"])
     attempt = worker.take()
+    worker.say(attempt, AGENT_LOG)
     looked = worker.begin_action(attempt, "look_up", "external_read", input={"invoice": 4711})
     worker.end_action(attempt, looked, {"owed": 12, "currency": "EUR"})
     worker.put_on_board(attempt, "progress.invoices", {"read": 1, "of": 3})
     worker.put_on_board(attempt, "progress.invoices", {"read": 3, "of": 3})
     worker.begin_action(attempt, "transfer", "external_write", input={"iban": "DE00"})
     worker.finish(attempt, {"paid": "perhaps"})
-    return {"actions": f"/runs/{run}?view=actions", "blackboard": f"/runs/{run}?view=board"}
+    at = f"/runs/{run}?view"
+    return {
+        "actions": f"{at}=actions",
+        "blackboard": f"{at}=board",
+        "plan-activity": f"{at}=dag&task={run}~plan.0~pay.0",
+    }
 
 
 def workflow_pages(site: Site, fleet: Fleet) -> dict[str, str]:
@@ -71,6 +85,7 @@ def run_pages(site: Site) -> dict[str, str]:
     for n in range(10):
         site.start("ingest", {"x": n, "word": "abc" if n % 4 == 3 else [n, n]})
     queued = site.start("render", {"x": 1})
+    logged = logged_run(site)
     site.start("approve-release")
     site.wait(failed, "failed")
     site.wait(big, "waiting")
@@ -83,7 +98,7 @@ def run_pages(site: Site) -> dict[str, str]:
         "run-timeline": f"/runs/{failed}?view=flow",
         "run-list": f"/runs/{big}?view=list",
         "run-events": f"/runs/{waiting}?view=events",
-        "run-logs": f"/runs/{failed}?view=logs",
+        "run-logs": f"/runs/{logged}?view=logs",
         "run-task": f"/runs/{failed}?view=dag&task={letter}&tab=attempts",
         "run-queued": f"/runs/{queued}?view=dag",
         "flow-graph": "/flows/review-pages",
@@ -92,6 +107,20 @@ def run_pages(site: Site) -> dict[str, str]:
         "flow-runs": "/flows/review-pages?tab=runs",
         "dead-letters": f"/dead-letters?id={letter}",
     }
+
+
+def logged_run(site: Site) -> str:
+    """A run whose attempt has said something, with colours."""
+    site.push("convert", flows.queued("converting"))
+    worker = HandWorker(site.http, "converting")
+    run_id = site.start("convert", {"x": 1})
+    attempt = worker.take()
+    lines = [f"page {n} of 14 converted in {30 + 7 * n % 11} ms" for n in range(1, 15)]
+    lines[6] = "\x1b[33mWARNING\x1b[0m page 7 has no text layer; it was read from its picture"
+    worker.say(attempt, "\n".join(lines) + "\n")
+    worker.finish(attempt, {"pages": 14})
+    site.wait(run_id, "succeeded")
+    return run_id
 
 
 def plan_task(alias: str, *needs: str, **more: Any) -> dict[str, Any]:
@@ -110,6 +139,47 @@ def plan_pages(site: Site) -> dict[str, str]:
     worker.finish(worker.take(), done)
     wait_until(lambda: site.run(run_id)["revision"] == 2)
     return {"plan": f"/runs/{run_id}"}
+
+
+def judged_pages(site: Site) -> dict[str, str]:
+    """A claim that was rejected, and one that was accepted; within a budget."""
+    worker, judge = HandWorker(site.http, "drafter"), HandWorker(site.http, "reader")
+    policy = {"verifier_profile": "reader", "on_reject": "retry"}
+    draft = {"alias": "draft", "goal": "draft it", "worker_profile": "drafter"}
+    again = {"max_attempts": 3, "backoff_seconds": 0}
+    plan = {"tasks": [draft | {"verification_policy": policy, "retry_policy": again}]}
+    budget = {"tokens": 20_000, "attempts": 10}
+    body = {"dialect": "plan", "goal": "A letter to the mayor", "plan": plan, "budget": budget}
+    run_id = site.http.post("/api/v1/runs", json=body).json()["id"]
+    for text, verdict in (
+        ("Hi!", {"verdict": "rejected", "summary": "too short", "checks": {"words": 1, "of": 50}}),
+        (
+            "Dear Mayor, …",
+            {"verdict": "accepted", "summary": "it will do", "checks": {"words": 62}},
+        ),
+    ):
+        done = {"status": "completed", "structured_output": {"text": text}}
+        worker.finish(worker.take(), done)
+        judge.finish(judge.take(), verdict)
+    site.wait(run_id, "succeeded")
+    return {"plan-claims": f"/runs/{run_id}?view=dag&task={run_id}~plan.0~draft.0&tab=claims"}
+
+
+def env_pages(site: Site) -> dict[str, str]:
+    """Resources, and a place that is kept for a look after its task has failed."""
+    for name, capacity in (("lab", 2), ("browser", 6)):
+        body = {"name": name, "kind": "noop", "capacity": capacity}
+        assert site.http.post("/api/v1/envs/resources", json=body).status_code in (201, 409)
+    flow = flows.queued("in-the-lab")
+    flow["nodes"]["work"]["env"] = {"resource": "lab", "keep_failed_s": 3600}
+    site.push("measure", flow)
+    worker = HandWorker(site.http, "in-the-lab")
+    failed = site.start("measure", {"x": 0})
+    worker.fail(worker.take(), "the probe does not answer")
+    site.wait(failed, "failed")
+    asked = {"run": failed, "state": "all"}
+    [kept] = site.http.get("/api/v1/envs/sessions", params=asked).json()["items"]
+    return {"environments": "/environments", "environment": f"/environments?id={kept['id']}"}
 
 
 def limit_pages(site: Site) -> dict[str, str]:

@@ -224,7 +224,7 @@ def test_the_second_line_of_a_card_says_only_what_has_room(site: Site, page: Pag
     site.http.post(f"/api/v1/runs/{run_id}/retry", json={})
     page.goto(f"{site.url}/runs/{run_id}?view=dag")
     card = page.locator("[data-node=second]")
-    expect(card).to_contain_text("attempt 2")
+    expect(card).to_contain_text("#2")
     expect(card).to_have_attribute("data-state", "failed")
     expect(card).not_to_contain_text("bad input")
     expect(page.locator("[data-why]")).to_contain_text("bad input")

@@ -28,7 +28,7 @@ export function MissingKinds({ kinds, resources }: { kinds: readonly EnvKind[]; 
             <Icon name={needed ? 'warning' : 'hint'} className={`mt-0.5 ${needed ? 'text-wait' : 'text-accent'}`} />
             <span className="min-w-0 wrap-anywhere">
               <b className="block font-medium">{t('Nothing here makes places of kind {kind}', { kind: one.kind })}</b>
-              <span className="text-soft">{one.text}</span>
+              <span className="block text-soft first-letter:uppercase">{one.text.replace(/^nothing here can make [^:]*: /, '')}</span>
               {needed && <span className="block text-wait">{t('Wanted by {names}', { names: one.resources.join(', ') })}</span>}
             </span>
           </li>

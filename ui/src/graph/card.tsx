@@ -58,7 +58,7 @@ export function SecondLine({ cell, inRun }: { cell: Cell; inRun: boolean }) {
           · <Span from={cell.from} to={cell.to} />
         </>
       )}
-      {cell.attempts > 1 && <span>· {t('attempt {n}', { n: cell.attempts })}</span>}
+      {cell.attempts > 1 && <span title={t('attempt {n}', { n: cell.attempts })}>· #{cell.attempts}</span>}
       {cell.note && (
         <span className={`truncate font-mono text-[10px] ${cell.state ? 'ml-auto' : ''}`} title={cell.note}>
           {cell.note}

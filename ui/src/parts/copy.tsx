@@ -3,12 +3,12 @@ import { useState } from 'react'
 
 import { useT } from '@/i18n'
 
-import { Button } from './basics'
+import { Button, IconButton } from './basics'
 import { Menu, MenuItem } from './menu'
 import { toast } from './feedback'
 
-export function CopyButton({ text, label }: { text: string; label?: string }) {
-  const t = useT()
+/** Whether it was copied a moment ago, and how to. */
+function useCopy(text: string): [boolean, () => void] {
   const [done, setDone] = useState(false)
   const copy = () => {
     void navigator.clipboard.writeText(text).then(() => {
@@ -16,6 +16,19 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
       setTimeout(() => setDone(false), 1500)
     })
   }
+  return [done, copy]
+}
+
+/** Where there is room for no word. */
+export function CopyIcon({ text }: { text: string }) {
+  const t = useT()
+  const [done, copy] = useCopy(text)
+  return <IconButton icon={done ? 'check' : 'copy'} label={done ? t('Copied') : t('Copy')} onClick={copy} />
+}
+
+export function CopyButton({ text, label }: { text: string; label?: string }) {
+  const t = useT()
+  const [done, copy] = useCopy(text)
   return (
     <Button icon={done ? 'check' : 'copy'} onClick={copy}>
       {done ? t('Copied') : (label ?? t('Copy'))}

@@ -5,9 +5,9 @@ import { saveAs } from '@/api/client'
 import { useT } from '@/i18n'
 import { formatBytes } from '@/parts/size'
 
-import { Button } from './basics'
+import { Button, IconButton } from './basics'
 import { Code } from './code'
-import { CopyButton } from './copy'
+import { CopyIcon } from './copy'
 
 const SHOWN_MAX = 20_000
 
@@ -20,12 +20,12 @@ export function Json({ value, name }: { value: unknown; name: string }) {
   return (
     <div className="overflow-clip rounded-lg bg-sunk">
       <div className="flex items-center justify-between gap-2 py-1 pr-1 pl-3 text-xs text-soft">
-        <span>
+        <span className="min-w-0 truncate">
           {name} · {formatBytes(new Blob([text]).size)}
         </span>
-        <span className="flex gap-1">
-          <CopyButton text={text} />
-          <Button onClick={download}>{t('Download')}</Button>
+        <span className="flex shrink-0">
+          <CopyIcon text={text} />
+          <IconButton icon="download" label={t('Download')} onClick={download} />
         </span>
       </div>
       <Code text={cut ? `${text.slice(0, SHOWN_MAX)}\n…` : text} language={cut ? 'text' : 'json'} label={name} className="max-h-56 md:max-h-96" />

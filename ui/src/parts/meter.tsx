@@ -22,12 +22,13 @@ interface SlotsProps {
 }
 
 const TAIL_MAX = 8
+const ROW_MAX = 12
 
 /** A square for each place, while there are few enough to count them: in use, held, free; and a dot for each that waits. */
 export function Slots({ used, max, held = 0, waiting = 0 }: SlotsProps) {
   const look = (at: number) => (at < used - held ? 'bg-run' : at < used ? 'bg-wait' : 'border border-edge')
   return (
-    <span aria-hidden="true" className="flex flex-wrap items-center gap-0.5">
+    <span aria-hidden="true" className="flex flex-wrap items-center gap-0.5" style={{ minWidth: `${0.75 * Math.min(max, ROW_MAX) + (waiting > 0 ? 0.5 * Math.min(waiting, TAIL_MAX) + 0.5 : 0)}rem` }}>
       {Array.from({ length: max }, (_, at) => (
         <span key={at} className={`size-2.5 rounded-[2px] ${look(at)}`} />
       ))}

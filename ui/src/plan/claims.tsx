@@ -75,7 +75,6 @@ function Evidence({ verdict }: { verdict: Attempt | null }) {
   if (!evidence) return null
   return (
     <section data-evidence className="min-w-0 sm:col-span-2">
-      <h3 className="mb-1 text-xs font-medium text-soft">{t('Evidence')}</h3>
       <Json value={evidence} name={t('Evidence')} />
     </section>
   )

@@ -100,12 +100,15 @@ function ActionStep({ action }: { action: Action }) {
   const state = action.state === 'unknown' ? 'waiting' : action.state
   return (
     <Line at={action.startedAt} state={state} icon={action.state === 'unknown' ? 'warning' : undefined}>
-      <button type="button" data-tool={action.tool} aria-expanded={open} className="inline-flex items-center gap-1 font-mono text-xs font-medium" onClick={() => setOpen(!open)}>
-        <Icon name={open ? 'fold' : 'unfold'} size={12} />
-        {action.tool}
-      </button>{' '}
-      <Effect name={action.effect} /> <span className="text-xs text-soft">{action.state === 'unknown' ? t('may have happened') : stateWord(t, action.state)}</span>
-      {action.finishedAt && <Took from={action.startedAt} to={action.finishedAt} />}
+      <span className="flex flex-wrap items-center gap-x-1.5">
+        <button type="button" data-tool={action.tool} aria-expanded={open} className="flex items-center gap-1 font-mono text-xs font-medium" onClick={() => setOpen(!open)}>
+          <Icon name={open ? 'fold' : 'unfold'} size={12} />
+          {action.tool}
+        </button>
+        <Effect name={action.effect} />
+        <span className="text-xs text-soft">{action.state === 'unknown' ? t('may have happened') : stateWord(t, action.state)}</span>
+        {action.finishedAt && <Took from={action.startedAt} to={action.finishedAt} />}
+      </span>
       {action.summary && <span className="block text-xs text-soft">{action.summary}</span>}
       {action.error && <span className="block text-xs text-bad">{action.error}</span>}
       {open && (
