@@ -1,5 +1,7 @@
 /** Chinese for packages, workers on the link, workflows, and signing in. */
 export const fleet = {
+  closed: '已关闭',
+  removing: '移除中',
   'A run keeps to one worker for each package. What waits goes to the other one; what runs ends where it is.':
     '每个运行对每个包固定使用一个工作进程。等待中的任务会转到另一个；正在运行的在原处结束。',
   active: '可用',

@@ -1,5 +1,6 @@
 /** Chinese for plans, start forms and the grid of a flow's runs. */
 export const plans = {
+  accepted: '已接受',
   added: '新增',
   'After a hint': '收到提示后',
   'A run of its own begins here. What was done before this task is kept, and this run stays as it is.':
@@ -22,6 +23,7 @@ export const plans = {
   'Other than before': '与之前的输入不同',
   Plan: '计划',
   'Plan anew': '重新规划',
+  rejected: '已驳回',
   redone: '重做',
   'Revision {n}': '第 {n} 版',
   Revisions: '版本',

@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { useAct } from '@/api/actions'
 import { limitRulesQuery, limitsQuery, removeLimitRule } from '@/api/limits'
 import type { Limit, LimitRule } from '@/api/types'
-import { useT } from '@/i18n'
+import { stateWord, useT } from '@/i18n'
 import { isQuota, Quotas } from '@/limits/quotas'
 import { RuleForm, type RuleStart } from '@/limits/rule-form'
 import { Button, Chip, FIELD, IconButton, PageHead, Panel, Skeleton } from '@/parts/basics'
@@ -123,7 +123,7 @@ function BudgetKey({ limit }: { limit: Limit }) {
   if (!run) return <Key text={limit.key} />
   return (
     <span title={limit.key}>
-      <span className="font-mono">{limit.unit}</span>{' '}
+      {stateWord(t, limit.unit)}{' · '}
       <Link to="/runs/$id" params={{ id: run }} className="text-accent hover:underline">
         {t('Run')} <span className="font-mono text-xs">{run.slice(-6)}</span>
       </Link>

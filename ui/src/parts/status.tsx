@@ -73,6 +73,9 @@ const LOOKS: Record<string, Look> = {
   superseded: { ...IDLE, icon: 'superseded', sign: '↻', soft: 'border border-dashed border-edge' },
 }
 
+/** Every state there is a look for. */
+export const STATES: readonly string[] = Object.keys(LOOKS)
+
 export function lookOf(state: string): Look {
   return LOOKS[state] ?? IDLE
 }

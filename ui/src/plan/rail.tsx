@@ -6,7 +6,7 @@ import { useAct } from '@/api/actions'
 import { call } from '@/api/client'
 import { limitsQuery } from '@/api/limits'
 import { goalOf, hasEnded, type Revision, type Run } from '@/api/types'
-import { useT } from '@/i18n'
+import { stateWord, useT } from '@/i18n'
 import { Button, FIELD, TextArea } from '@/parts/basics'
 import { Time } from '@/parts/clock'
 import { Icon, type IconName } from '@/parts/icons'
@@ -125,7 +125,7 @@ function Budget({ run }: { run: Run }) {
       {own.map((one) => (
         <div key={one.key} className="mb-1.5 text-xs">
           <p className="mb-1 flex justify-between">
-            <span>{one.unit}</span>
+            <span>{stateWord(t, one.unit)}</span>
             <span className="tabular-nums">
               {one.spent.toLocaleString()} / {one.budget === null ? '∞' : one.budget.toLocaleString()}
             </span>
