@@ -78,7 +78,7 @@ def _steps(event: Event, attempt: str) -> list[PodStep]:
 
 
 def _ended(at: int, change: Mapping[str, Any], node: str) -> PodStep:
-    error = change.get("error") or {}
+    error: Mapping[str, Any] = change.get("error") or {}
     return PodStep(
         at,
         "ended",
