@@ -118,3 +118,25 @@ def test_a_plan_s_timeline_has_lanes_for_who_was_at_it(site: Site, page: Page) -
     expect(page.get_by_role("img", name="Timeline of")).to_be_visible()
     lanes.get_by_role("button", name="Task").click()
     expect(page).to_have_url(re.compile("lanes=node"))
+
+
+def test_a_card_wears_its_verifier_s_verdict(site: Site, page: Page) -> None:
+    worker, judge = HandWorker(site.http, "worn-worker"), HandWorker(site.http, "worn-judge")
+    policy = {"verifier_profile": "worn-judge", "on_reject": "retry"}
+    one = {"alias": "draft", "goal": "draft", "worker_profile": "worn-worker"}
+    again = {"verification_policy": policy, "retry_policy": {"max_attempts": 3}}
+    body = {"dialect": "plan", "goal": "worn", "plan": {"tasks": [one | again]}}
+    run_id = site.http.post("/api/v1/runs", json=body).json()["id"]
+    page.goto(f"{site.url}/runs/{run_id}?view=dag")
+    card = page.locator("[data-node='plan/draft']")
+    expect(card).to_be_visible()
+    done = {"status": "completed", "structured_output": {"text": "Hi"}}
+    worker.finish(worker.take(), done)
+    expect(card).to_have_attribute("data-state", "verifying")
+    expect(card.locator("[data-verdict]")).to_have_count(0)
+    judge.finish(judge.take(), {"verdict": "rejected", "summary": "too short"})
+    second = worker.take()
+    expect(card.locator("[data-verdict=rejected]")).to_be_visible()
+    worker.finish(second, done)
+    judge.finish(judge.take(), {"verdict": "accepted", "summary": "it will do"})
+    expect(card.locator("[data-verdict=accepted]")).to_be_visible()

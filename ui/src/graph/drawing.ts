@@ -20,6 +20,8 @@ export interface Cell {
   folded: string
   visits: number
   error: string
+  /** What its verifier said last. */
+  verdict: string
   foldable: boolean
   open: boolean
   /** When its newest visit began and ended, and how often it was tried. */
@@ -76,7 +78,7 @@ function cellOf(node: GraphNode, state: NodeState, foldable: boolean, open: bool
     ...{ id: node.path, name: node.name, kind: node.kind, detail: node.detail, note: node.note ?? '', start: node.start },
     ...{ group: node.group || open, state: state.state, task: state.task?.id ?? '', failedTask: state.failedTask },
     folded: foldable ? foldedText(state.total, state.branches) : '',
-    ...{ visits: state.visits, error: state.error, foldable, open, branches: state.branches, total: state.total },
+    ...{ visits: state.visits, error: state.error, verdict: state.verdict, foldable, open, branches: state.branches, total: state.total },
     ...{ from: state.task?.startedAt ?? state.task?.createdAt ?? null, to: state.task?.finishedAt ?? null },
     ...{ attempts: state.task?.attempts ?? 0, ports: node.group ? undefined : node.ports },
   }
@@ -89,7 +91,7 @@ function addBranches(cells: Map<string, Cell>, boxes: Box[], node: GraphNode, st
     const id = `${node.path}#${index}`
     cells.set(id, {
       ...{ id, name: `[${index}]`, kind: 'branch', detail: '', note: '', start: false, group: false },
-      ...{ state: task?.state ?? 'pending', task: task?.id ?? '', folded: '', visits: 1, foldable: false, open: false },
+      ...{ state: task?.state ?? 'pending', task: task?.id ?? '', folded: '', verdict: '', visits: 1, foldable: false, open: false },
       ...{ from: task?.startedAt ?? null, to: task?.finishedAt ?? null, attempts: task?.attempts ?? 0, branches: null, total: 0 },
       failedTask: task?.state === 'failed' ? task.id : '',
       error: (task && errorNow(task)?.message) ?? '',

@@ -73,6 +73,11 @@ const Card = memo(function Card({ data }: Props) {
               <Icon name="unfold" size={14} />
             </button>
           )}
+          {cell.verdict && !(cell.failedTask && onRetry) && (
+            <span data-verdict={cell.verdict}>
+              <Status state={cell.verdict} />
+            </span>
+          )}
           {cell.failedTask && onRetry && (
             <button
               type="button"

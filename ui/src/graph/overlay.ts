@@ -14,6 +14,8 @@ export interface NodeState {
   total: number
   error: string
   failedTask: string
+  /** What its verifier said last: `accepted`, `rejected`, or '' where nobody has judged it. */
+  verdict: string
 }
 
 const RANK = ['failed', 'running', 'queued', 'waiting', 'verifying', 'pending', 'cancelled', 'skipped', 'succeeded']
@@ -38,7 +40,8 @@ export function overlay(graph: FlowGraph, model: RunModel | undefined): Map<stri
   const found = new Map<string, NodeState>()
   for (const node of graph.nodes) {
     const tasks = (byNode.get(node.path) ?? []).filter((task) => task.state !== 'superseded')
-    found.set(node.path, stateOf(tasks, branches, failed))
+    const state = stateOf(tasks, branches, failed)
+    found.set(node.path, { ...state, verdict: state.task && model ? verdictOf(state.task, model) : '' })
   }
   return found
 }
@@ -47,7 +50,7 @@ function stateOf(
   tasks: TaskLite[],
   branches: Map<string, Record<string, number>>,
   failed: Map<string, string>,
-): NodeState {
+): Omit<NodeState, 'verdict'> {
   // A node inside branches has one task a branch: the one that says most stands for all.
   const newest = [...tasks].sort(
     (a, b) => b.step - a.step || RANK.indexOf(a.state) - RANK.indexOf(b.state),
@@ -65,6 +68,16 @@ function stateOf(
     error: errorNow(newest)?.message ?? '',
     failedTask: newest.state === 'failed' ? newest.id : (failed.get(newest.id) ?? ''),
   }
+}
+
+/**
+ * The last verdict on a task, by what followed it. The stream does not bring what verifiers say, but after a
+ * verdict a task has ended well, has failed, or is worked at again.
+ */
+export function verdictOf(task: TaskLite, model: Pick<RunModel, 'attempts'>): string {
+  const role = (number: number) => model.attempts.get(`${task.id}@${number}`)?.role
+  if (role(task.attempts) === 'verify') return task.state === 'succeeded' ? 'accepted' : task.state === 'failed' ? 'rejected' : ''
+  return role(task.attempts - 1) === 'verify' ? 'rejected' : ''
 }
 
 /** `×128 ✓120 ✗3 ▶5`: a fan-out on one line. */

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 
 import { graphOf, pathOf } from '@/graph/definition'
 import { drawingOf } from '@/graph/drawing'
-import { foldedText } from '@/graph/overlay'
-import { applyEvents } from '@/live/model'
+import { foldedText, verdictOf } from '@/graph/overlay'
+import { applyEvents, type AttemptLite, type TaskLite } from '@/live/model'
 
 const definition = {
   start: 'each',
@@ -65,4 +65,16 @@ test('unfolded, every branch is a box of its own', () => {
 
 test('nodes nobody has reached are drawn without a state', () => {
   expect(drawingOf(graph, model, new Set()).cells.get('ask')).toMatchObject({ state: '', task: '' })
+})
+
+test('the last verdict is told by what followed it', () => {
+  const said = (state: string, ...roles: string[]) => {
+    const attempts = new Map(roles.map((role, at) => [`t@${at + 1}`, { role } as AttemptLite]))
+    return verdictOf({ id: 't', state, attempts: roles.length } as TaskLite, { attempts })
+  }
+  expect(said('running', 'work')).toBe('')
+  expect(said('verifying', 'work', 'verify')).toBe('')
+  expect(said('running', 'work', 'verify', 'work')).toBe('rejected')
+  expect(said('succeeded', 'work', 'verify', 'work', 'verify')).toBe('accepted')
+  expect(said('failed', 'work', 'verify')).toBe('rejected')
 })
