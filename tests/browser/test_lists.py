@@ -148,3 +148,23 @@ def test_chinese_words_and_times_are_right(site: Site, page: Page) -> None:
     site.push("zh", flows.wait_for("zh"))
     page.goto(f"{site.url}/runs/{site.start('zh')}")
     expect(page.get_by_role("time").first).to_have_text(re.compile(r"^\d\d:\d\d:\d\d UTC$"))
+
+
+def test_a_question_shows_the_path_that_led_to_it(site: Site, page: Page) -> None:
+    site.push("led-to", flows.review())
+    run_id = site.start("led-to", {"pages": [1, 2]})
+    site.wait(run_id, "waiting")
+    [asked] = site.http.get("/api/v1/checkpoints", params={"run": run_id}).json()["items"]
+    page.goto(f"{site.url}/inbox?id={asked['id']}")
+    path = page.get_by_role("list", name="The path so far").get_by_role("listitem")
+    expect(path).to_have_text(["fetch", "publish_ok"])
+
+
+def test_on_a_phone_the_tab_that_is_chosen_is_in_view(site: Site, browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{site.url}/settings?tab=audit")
+    chosen = page.get_by_role("button", name="Audit trail")
+    expect(chosen).to_have_attribute("aria-pressed", "true")
+    expect(chosen).to_be_in_viewport(ratio=0.95)
+    context.close()

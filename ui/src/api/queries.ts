@@ -95,6 +95,13 @@ export const whyQuery = (id: string) =>
     queryFn: ({ signal }) => call<Why>(`runs/${enc(id)}/why`, { signal }),
   })
 
+/** Tasks of a run that have ended, for the way it came. */
+export const endedTasksQuery = (run: string) =>
+  queryOptions({
+    queryKey: ['ended-tasks', run],
+    queryFn: ({ signal }) => call<Page<Task>>(`runs/${enc(run)}/tasks`, { query: { state: 'succeeded,failed,skipped', limit: 200 }, signal }),
+  })
+
 export const taskQuery = (run: string, task: string) =>
   queryOptions({
     queryKey: ['task', run, task],

@@ -14,6 +14,7 @@ export const runs = {
   Level: '级别',
   'No line is so serious.': '没有达到此级别的行。',
   Warnings: '警告',
+  'The path so far': '到此为止的路径',
   Columns: '列',
   Delete: '删除',
   'Delete {n}': '删除 {n} 个',

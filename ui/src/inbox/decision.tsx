@@ -11,6 +11,7 @@ import { Json } from '@/parts/json'
 import { Status } from '@/parts/status'
 
 import { Answer } from './answer'
+import { PathSoFar } from './path'
 import { type KeyValue, keyValues, saysAll } from './values'
 
 export function Decision({ item, onDone }: { item: Checkpoint; onDone: () => void }) {
@@ -27,6 +28,7 @@ export function Decision({ item, onDone }: { item: Checkpoint; onDone: () => voi
         </Link>{' '}
         · {item.node} · {item.askedBy ? t('asked by {who}', { who: item.askedBy }) : t('asked')} <Time at={item.createdAt} />
       </p>
+      <PathSoFar item={item} />
       <About item={item} />
       {item.blocksRun && item.state === 'open' && (
         <p className="mx-4 mb-3 flex items-center gap-2 rounded bg-wait-soft px-3 py-2 text-sm text-wait">
@@ -75,10 +77,10 @@ function Values({ title, rows }: { title: string; rows: readonly KeyValue[] }) {
   return (
     <section className="min-w-0">
       <h3 className="mb-1 text-xs font-medium text-soft">{title}</h3>
-      <dl className="grid grid-cols-[minmax(4rem,auto)_minmax(0,1fr)] gap-x-4 text-sm">
+      <dl className="grid grid-cols-[minmax(4rem,auto)_minmax(0,1fr)] text-sm">
         {rows.map((row) => (
           <div key={row.name} className="contents">
-            <dt className="border-t border-line py-1.5 text-soft">{row.name}</dt>
+            <dt className="border-t border-line py-1.5 pr-4 text-soft">{row.name}</dt>
             <dd className="border-t border-line py-1.5 font-medium wrap-anywhere tabular-nums">{row.text}</dd>
           </div>
         ))}

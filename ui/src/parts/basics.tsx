@@ -1,5 +1,5 @@
 /** Buttons, fields, panels: the few shapes every page is made of. */
-import { type ButtonHTMLAttributes, type InputHTMLAttributes, type ReactNode, type Ref, type TextareaHTMLAttributes, useId } from 'react'
+import { type ButtonHTMLAttributes, type InputHTMLAttributes, type ReactNode, type Ref, type TextareaHTMLAttributes, useEffect, useId, useRef } from 'react'
 
 import { Icon, type IconName } from './icons'
 import { Tip } from './tip'
@@ -100,15 +100,23 @@ export interface Choice<T extends string> {
   text: ReactNode
 }
 
-/** One of a few, side by side. */
+/** One of a few, side by side; on a narrow page the chosen one is scrolled to. */
 export function Choices<T extends string>(props: {
   label: string
   value: T
   choices: readonly Choice<T>[]
   onChange: (value: T) => void
 }) {
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const row = box.current
+    const chosen = row?.querySelector<HTMLElement>('[aria-pressed=true]')
+    if (!row || !chosen) return
+    const end = chosen.offsetLeft - row.offsetLeft + chosen.offsetWidth
+    row.scrollLeft = Math.max(0, end - row.clientWidth + 2)
+  }, [props.value, props.choices.length])
   return (
-    <div role="group" aria-label={props.label} className="inline-flex max-w-full gap-0.5 overflow-x-auto rounded bg-sunk p-0.5">
+    <div ref={box} role="group" aria-label={props.label} className="inline-flex max-w-full gap-0.5 overflow-x-auto rounded bg-sunk p-0.5">
       {props.choices.map((choice) => (
         <button
           key={choice.id}
