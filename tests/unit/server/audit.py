@@ -40,8 +40,6 @@ NO_LINE = {
     "POST /tasks/run_once": "changes nothing",
     "PUT /api/v1/resources/uploads/{upload_id}/parts/{number}": "counts only once it is complete",
     "POST /api/v1/auth/refresh": "whoever signed in goes on",
-    "PATCH /api/v1/views/{id}": "one's own way to look at a list",
-    "DELETE /api/v1/views/{id}": "one's own way to look at a list",
     **dict.fromkeys(
         (
             "POST /api/v1/facts",

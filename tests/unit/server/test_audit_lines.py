@@ -412,19 +412,6 @@ async def test_what_is_done_with_environments_and_its_lines_are_one_commit_each(
         assert made == (1, ["env.image.make"])
 
 
-async def test_bulk_work_and_views_for_others_leave_a_line_and_own_views_none() -> None:
-    async with api() as said:
-        run = await said.local.start(WAITS)
-        body = {"act": "cancel", "ids": [run]}
-        assert (await said.act("POST /api/v1/bulk", body))[1] == ["bulk.start"]
-        job = said.answer["id"]
-        stopped = await said.act("POST /api/v1/bulk/{id}/stop", {}, id=job)
-        assert stopped[1] == ["bulk.stop"]
-        assert await said.act("POST /api/v1/views", {"name": "mine"}) == (1, [])
-        shared = {"name": "ours", "shared": True}
-        assert await said.act("POST /api/v1/views", shared) == (1, ["view.create"])
-
-
 async def test_nothing_that_changes_something_is_left_out_here() -> None:
     """The last of this file: by now the others have tried theirs."""
     changing = {
