@@ -3316,6 +3316,7 @@ export interface components {
             string,
             number,
             number | null,
+            string,
             string
         ];
         /**

@@ -70,14 +70,14 @@ function stateOf(
   }
 }
 
-/**
- * The last verdict on a task, by what followed it. The stream does not bring what verifiers say, but after a
- * verdict a task has ended well, has failed, or is worked at again.
- */
+/** The last verdict on a task. One that accepted says nothing any more once the task is done again. */
 export function verdictOf(task: TaskLite, model: Pick<RunModel, 'attempts'>): string {
-  const role = (number: number) => model.attempts.get(`${task.id}@${number}`)?.role
-  if (role(task.attempts) === 'verify') return task.state === 'succeeded' ? 'accepted' : task.state === 'failed' ? 'rejected' : ''
-  return role(task.attempts - 1) === 'verify' ? 'rejected' : ''
+  for (let number = task.attempts; number > 0; number -= 1) {
+    const verdict = model.attempts.get(`${task.id}@${number}`)?.verdict
+    if (verdict === 'rejected' || (verdict === 'accepted' && number === task.attempts)) return verdict
+    if (verdict) return ''
+  }
+  return ''
 }
 
 /** `×128 ✓120 ✗3 ▶5`: a fan-out on one line. */

@@ -34,6 +34,8 @@ export interface AttemptLite {
   finishedAt: number | null
   /** What it was for: work, verify or plan. */
   role: string
+  /** What one that verifies has said: accepted, rejected or ask. */
+  verdict: string
 }
 
 export interface RunModel {
@@ -72,11 +74,11 @@ export function fromOutline(outline: Outline): RunModel {
     })
   }
   const attempts = new Map<string, AttemptLite>()
-  for (const [id, state, worker, claimedAt, finishedAt, role = 'work'] of outline.attempts) {
+  for (const [id, state, worker, claimedAt, finishedAt, role = 'work', verdict = ''] of outline.attempts) {
     const full = outline.id + id
     const number = Number(full.slice(full.lastIndexOf('@') + 1))
     const taskId = taskOf(full)
-    attempts.set(full, { id: full, taskId, number, state, worker, claimedAt, finishedAt, role })
+    attempts.set(full, { id: full, taskId, number, state, worker, claimedAt, finishedAt, role, verdict })
   }
   return { id: outline.id, seq: outline.seq, tasks, attempts, added: 0 }
 }
@@ -108,6 +110,7 @@ export function applyEvents(model: RunModel, events: readonly Applied[]): RunMod
     for (const change of event.data.changes ?? []) {
       if (change.task) added += applyTask(tasks, change, event.at)
       else if (change.attempt) applyAttempt(tasks, attempts, change, event.at)
+      else if (change.judged) applyVerdict(tasks, attempts, change)
       else if (change.fanout) added += applyFanout(tasks, change, event.at)
     }
   }
@@ -168,7 +171,7 @@ function applyAttempt(
   // News of an attempt does not tell what it is for; where its task stands when it is claimed does.
   const role = old?.role ?? (task?.kind === 'plan' ? 'plan' : task?.state === 'verifying' ? 'verify' : 'work')
   attempts.set(id, {
-    ...{ id, taskId, number, state, role },
+    ...{ id, taskId, number, state, role, verdict: old?.verdict ?? '' },
     worker: change.worker ?? old?.worker ?? '',
     claimedAt: old?.claimedAt ?? at,
     finishedAt: hasEnded(state) ? (old?.finishedAt ?? at) : null,
@@ -176,6 +179,13 @@ function applyAttempt(
   if (!task) return
   const failures = task.failures + (state === 'failed' && old?.state !== 'failed' ? 1 : 0)
   tasks.set(taskId, { ...task, attempts: Math.max(task.attempts, number), failures })
+}
+
+/** A claim was judged: the newest attempt of its task said how. */
+function applyVerdict(tasks: ReadonlyMap<string, TaskLite>, attempts: Map<string, AttemptLite>, change: Change): void {
+  const task = tasks.get(change.judged as string)
+  const attempt = task && attempts.get(`${task.id}@${task.attempts}`)
+  if (attempt) attempts.set(attempt.id, { ...attempt, role: 'verify', verdict: change.verdict ?? '' })
 }
 
 /** A fan-out made branches `made[0]` up to `made[1]`; the first `released` of all may run. */

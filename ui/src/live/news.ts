@@ -16,6 +16,9 @@ export interface Change {
   released?: number
   total?: number
   checkpoint?: string
+  /** The task whose claim was judged, and how. */
+  judged?: string
+  verdict?: string
 }
 
 export interface RunNews {

@@ -67,14 +67,31 @@ test('nodes nobody has reached are drawn without a state', () => {
   expect(drawingOf(graph, model, new Set()).cells.get('ask')).toMatchObject({ state: '', task: '' })
 })
 
-test('the last verdict is told by what followed it', () => {
-  const said = (state: string, ...roles: string[]) => {
-    const attempts = new Map(roles.map((role, at) => [`t@${at + 1}`, { role } as AttemptLite]))
-    return verdictOf({ id: 't', state, attempts: roles.length } as TaskLite, { attempts })
+test('the last verdict is shown until the task is done again', () => {
+  const said = (...verdicts: string[]) => {
+    const attempts = new Map(verdicts.map((verdict, at) => [`t@${at + 1}`, { verdict } as AttemptLite]))
+    return verdictOf({ id: 't', attempts: verdicts.length } as TaskLite, { attempts })
   }
-  expect(said('running', 'work')).toBe('')
-  expect(said('verifying', 'work', 'verify')).toBe('')
-  expect(said('running', 'work', 'verify', 'work')).toBe('rejected')
-  expect(said('succeeded', 'work', 'verify', 'work', 'verify')).toBe('accepted')
-  expect(said('failed', 'work', 'verify')).toBe('rejected')
+  expect(said('')).toBe('')
+  expect(said('', 'rejected')).toBe('rejected')
+  expect(said('', 'rejected', '')).toBe('rejected')
+  expect(said('', 'rejected', '', 'accepted')).toBe('accepted')
+  expect(said('', 'accepted', '')).toBe('')
+  expect(said('', 'rejected', '', 'ask')).toBe('')
+})
+
+test('a verdict comes with the news of its claim', () => {
+  const news = {
+    ...{ seq: model.seq + 1, at: 5 },
+    data: {
+      changes: [
+        { attempt: 'r~a.0@1', state: 'succeeded' },
+        { task: 'r~a.0', node: 'a', state: 'verifying' },
+        { attempt: 'r~a.0@2', state: 'succeeded' },
+        { judged: 'r~a.0', verdict: 'rejected' },
+      ],
+    },
+  }
+  const after = applyEvents(model, [news])
+  expect(after.attempts.get('r~a.0@2')).toMatchObject({ role: 'verify', verdict: 'rejected' })
 })

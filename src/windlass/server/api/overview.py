@@ -13,7 +13,8 @@ from windlass.engine.workflows import outline_of
 from windlass.model.errors import BadRequest, NotFound
 from windlass.model.ids import uuid7
 from windlass.model.rows import Attempt, Checkpoint, Run, Task, Version
-from windlass.model.states import RUN_ENDED
+from windlass.model.states import RUN_ENDED, Role
+from windlass.model.verdicts import Verdict, read_verdict
 from windlass.ports.store import Cond
 from windlass.protocol.api import TaskView
 from windlass.protocol.exchange import Wire
@@ -103,6 +104,8 @@ class OutlineAttempt(Wire, frozen=True, kw_only=True, array_like=True):
     finished_at: int | None
     role: str = "work"
     """`work`, `verify` or `plan`."""
+    verdict: str = ""
+    """What one that verifies has said: `accepted`, `rejected` or `ask`."""
 
 
 class OutlinePlace(Wire, frozen=True, kw_only=True):
@@ -212,6 +215,7 @@ async def outline(request: Request) -> Response:
     where = [Cond("id", ">", f"{run.id}~"), Cond("id", "<", f"{run.id}\x7f")]
     tasks = await engine.store.page(Task, where, limit=_TASKS_MAX + 1, heavy=False)
     attempts = await engine.store.page(Attempt, where, limit=_TASKS_MAX + 1, heavy=False)
+    verdicts = await verdicts_of(engine, run, attempts)
     view = OutlineView(
         id=run.id,
         seq=run.seq,
@@ -225,12 +229,23 @@ async def outline(request: Request) -> Response:
                 claimed_at=row.claimed_at,
                 finished_at=row.finished_at,
                 role=str(row.role),
+                verdict=verdicts.get(row.id, ""),
             )
             for row in attempts[:_TASKS_MAX]
         ],
         places=await places_of(engine, run),
     )
     return reply(view)
+
+
+async def verdicts_of(engine: Engine, run: Run, attempts: list[Attempt]) -> dict[str, str]:
+    """What was said by those that verify, of which only the outputs are read."""
+    if all(attempt.role is not Role.VERIFY for attempt in attempts):
+        return {}
+    where = [Cond("run_id", "=", run.id), Cond("role", "=", str(Role.VERIFY))]
+    rows = await engine.store.page(Attempt, where, limit=_TASKS_MAX)
+    found = {row.id: read_verdict(row.output) for row in rows if row.output is not None}
+    return {key: str(read.verdict) for key, read in found.items() if isinstance(read, Verdict)}
 
 
 async def places_of(engine: Engine, run: Run) -> list[OutlinePlace]:
