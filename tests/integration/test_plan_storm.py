@@ -1,5 +1,7 @@
-"""kill -9 of planner, worker, verifier and server, whenever it comes: every plan ends right."""
+"""kill -9 of planner, worker, verifier and server, whenever it comes, and all of NATS lost: every
+plan ends right."""
 
+import asyncio
 import json
 import os
 import random
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import nats
 import pytest
 
 from tests.integration.conftest import TOKEN
@@ -28,14 +31,16 @@ ALIASES = {"draft", "asked", "risky", "used", "end"}
 class Storm:
     """Plans, the processes that do them, and what is done to those."""
 
-    def __init__(self, db: str, folder: Path) -> None:
+    def __init__(self, db: str, folder: Path, nats_url: str) -> None:
         self.random = random.Random(10)
         self.effects = folder / "effects"
         self.effects.touch()
         os.environ["EFFECTS"] = str(self.effects)
         log = folder / "log"
         options = ("--admin-token", TOKEN, "--lease-s", LEASE_S)
-        self.server = ServerProcess(db, *options, log=log)
+        on_nats = [word for name in ("bus", "board", "facts") for word in (f"--{name}", nats_url)]
+        self.nats_url = nats_url
+        self.server = ServerProcess(db, *options, *on_nats, log=log)
         self.workers = [self.serving(role, log) for role in ("planner", "worker", "verifier")]
         head = {"Authorization": f"Bearer {TOKEN}"}
         self.http = httpx.Client(base_url=self.server.url, headers=head, timeout=20)
@@ -88,6 +93,8 @@ class Storm:
             time.sleep(self.random.uniform(0, 0.6))
             self.answer_all()
             self.strike(victim)
+            if number == len(victims) // 2:
+                assert asyncio.run(wipe(self.nats_url)), "there was something to lose"
         deadline = time.monotonic() + CALM_S
         while not self.over():
             assert time.monotonic() < deadline, "not all of it ended"
@@ -95,14 +102,35 @@ class Storm:
             time.sleep(0.1)
 
 
+async def wipe(url: str) -> int:
+    """Everything that NATS keeps is gone; returns how many streams that were."""
+    connection = await nats.connect(url)
+    try:
+        stream = connection.jetstream()
+        names = [info.config.name for info in await stream.streams_info()]
+        for name in names:
+            assert name is not None
+            await stream.delete_stream(name)
+        return len(names)
+    finally:
+        await connection.close()
+
+
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_whoever_is_killed_plans_end_right_and_nothing_stands_on_what_was_not_accepted(
     kind: str, tmp_path: Path, postgres_server: servers.PostgresServer
 ) -> None:
+    with servers.nats() as own:
+        weather(kind, tmp_path, postgres_server, own.url)
+
+
+def weather(
+    kind: str, tmp_path: Path, postgres_server: servers.PostgresServer, nats_url: str
+) -> None:
     path = tmp_path / "windlass.db"
     db = f"sqlite:///{path}" if kind == "sqlite" else postgres_server.new_database()
-    storm = Storm(db, tmp_path)
+    storm = Storm(db, tmp_path, nats_url)
     with started(storm.server, *storm.workers), storm.http:
         storm.rage()
         listed = storm.http.get("/orchestration/runs", params={"limit": 200}).json()["items"]

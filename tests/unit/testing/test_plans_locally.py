@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from windlass import Worker
+from windlass.model.blackboard import BoardEntry, BoardPast
 from windlass.testing.local import local_engine
+from windlass.testing.memory import Commit
 from windlass.testing.scripted import ScriptedPlanner, ScriptedVerifier
 from windlass.worker.context import Context
 from windlass.worker.errors import PermanentError
@@ -91,3 +93,22 @@ async def test_only_tasks_of_plans_ask_and_hand_in_artifacts() -> None:
         context.ask("Why?")
     with pytest.raises(PermanentError, match=r"ctx\.artifact is for tasks of plans"):
         context.artifact("report", "s3://1", digest="0")
+
+
+async def test_what_stands_on_the_blackboard_rides_in_the_commits_of_the_tasks() -> None:
+    plan = {"tasks": [LOOK, {**LOOK, "alias": "again", "depends_on": ["look"]}]}
+
+    def eyes(brief: dict[str, Any], params: object) -> str:
+        return str(brief["task"]["alias"])
+
+    async with local_engine({"eyes": eyes}) as engine:
+        commits: list[Commit] = []
+        await engine.ended(await engine.plan("Find out", plan=plan))
+        engine.database.watchers.append(commits.append)
+        run_id = (await engine.ended(await engine.plan("Find out", plan=plan))).run.id
+        keys = {row.key for row in engine.database.of_run(BoardEntry, run_id)}
+    for alias in ("look", "again"):
+        assert any(key.endswith(f"~{alias}.0.result.summary") for key in keys), keys
+    own = [c for c in commits if {table for table, *_ in c.changes} <= {BoardEntry, BoardPast}]
+    assert not own, "no commit was for the blackboard alone"
+    assert len(commits) <= 5, "begun, claimed, and two results"
