@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from windlass.engine.advance import Advance
+from windlass.engine.change_locks import ChangeLocks
 from windlass.engine.feed import Feed
 from windlass.engine.graphs import Graphs
 from windlass.engine.handlers import Handlers
@@ -24,7 +25,6 @@ from windlass.engine.loops.forever import Duties
 from windlass.engine.pod_waits import PodWaits
 from windlass.engine.run_counts import RunCounts
 from windlass.engine.tenants import Tenants, TenantStore
-from windlass.engine.turns import Turns
 from windlass.engine.window_counts import WindowCounts
 from windlass.kernel.bounds import Limits
 from windlass.kernel.events import RunEvent
@@ -119,7 +119,7 @@ class Engine:
         """What pods that have not begun wait for, by attempt, where this process launches them."""
         self.pods_waited = PodWaits()
         """What they have waited for before."""
-        self.turns = Turns()
+        self.change_locks = ChangeLocks()
         self.feed = Feed()
         self.duties = Duties()
         self.advance.listeners.append(self.feed.committed)
@@ -208,7 +208,7 @@ class Engine:
     ) -> R | None:
         """Change a row that belongs to no run as it stands now, whoever else changes it; the rows
         `along` are made in the same commit. None if there is none, or nothing is to change."""
-        async with self.turns.of((table, key)):
+        async with self.change_locks.of((table, key)):
             for _ in range(_UPDATE_TRIES):
                 async with self.store.session() as session:
                     found = await session.rows(table, [key])

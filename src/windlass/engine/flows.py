@@ -103,7 +103,7 @@ async def publish(
     await compiled(definition, lambda: compile_flow(definition))
     description = description or described(definition)
     source = encode(definition)
-    return await engine.turns.make(
+    return await engine.change_locks.make(
         (Flow, engine.home, name),
         lambda: _publish(engine, name, source, description, status, along),
     )
@@ -154,7 +154,7 @@ async def add_next_version(
         number = await next_number(engine, flow)
         return await add_version(engine, flow, number, source, status, dialect, along=along)
 
-    return await engine.turns.make((Flow, flow.id), add)
+    return await engine.change_locks.make((Flow, flow.id), add)
 
 
 async def next_number(engine: Engine, flow: Flow) -> int:

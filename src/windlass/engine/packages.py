@@ -132,7 +132,7 @@ async def publish(
         return Published(version, created=True)
 
     manifest = archive.contents.manifest
-    done = await engine.turns.make(version_id(manifest.name, manifest.version), enter)
+    done = await engine.change_locks.make(version_id(manifest.name, manifest.version), enter)
     engine.handlers.learn_manifest(done.version.id, msgspec.json.decode(archive.manifest))
     return done
 

@@ -80,7 +80,7 @@ async def publish_workflow(
     assert is_object(definition)
     lock = None if locked is None else encode(locked)
     digest = definition_hash(definition)
-    target, created = await engine.turns.make(
+    target, created = await engine.change_locks.make(
         (Flow, flow_id_of(engine, str(definition["id"]))),
         lambda: (
             _keep_draft(engine, definition, digest, along)

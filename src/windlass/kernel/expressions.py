@@ -25,8 +25,8 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BEGINNINGS = frozenset("+-.0123456789")
 """What a text begins with that reads as a number."""
-_DIGITS_MAX = 400
 _NUMBERS = frozenset({int, float})
+_DIGITS_MAX = 400
 """Beyond any number a double holds; Python refuses to read integers from some length on."""
 
 

@@ -26,7 +26,7 @@ async def keep_file(engine: Engine, row: Resource, *along: Row) -> None:
         await engine.write(row, *along)
         return
     key = limit_id(row.tenant, quota_key(STORAGE))
-    async with engine.turns.of((LimitUse, key)):
+    async with engine.change_locks.of((LimitUse, key)):
         await _count_in(engine, row, rule.max, key, along)
 
 

@@ -1,8 +1,8 @@
-"""Turns: those in this process who change the same thing do so one after the other.
+"""Locks: those in this process who change the same thing do so one after the other.
 
 A change is written only if its row still is as it was read. Of many who read at the same moment
-one has its way and the others read again, so without turns the last of a hundred would try a
-hundred times. Other processes keep none of these turns: against them, a few tries are enough.
+one has its way and the others read again, so without locks the last of a hundred would try a
+hundred times. Other processes have none of these: against them, a few tries are enough.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ T = TypeVar("T")
 _TRIES = 8
 
 
-class _Turn:
+class _Lock:
     __slots__ = ("lock", "wanted")
 
     def __init__(self) -> None:
@@ -26,26 +26,26 @@ class _Turn:
         """By how many, so that it is forgotten with the last."""
 
 
-class Turns:
+class ChangeLocks:
     def __init__(self) -> None:
-        self._by_key: dict[Hashable, _Turn] = {}
+        self._by_key: dict[Hashable, _Lock] = {}
 
     @asynccontextmanager
     async def of(self, key: Hashable) -> AsyncGenerator[None]:
-        """While this lasts, nobody else here has the turn of the same key."""
-        turn = self._by_key.setdefault(key, _Turn())
-        turn.wanted += 1
+        """While this lasts, nobody else here has the lock of the same key."""
+        known = self._by_key.setdefault(key, _Lock())
+        known.wanted += 1
         try:
-            async with turn.lock:
+            async with known.lock:
                 yield
         finally:
-            turn.wanted -= 1
-            if not turn.wanted:
+            known.wanted -= 1
+            if not known.wanted:
                 del self._by_key[key]
 
     async def make(self, key: Hashable, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Do in turn what looks for something and makes it if it is not there. If somebody in
-        another process makes the same at the same moment, it looks again."""
+        """Do under the lock what looks for something and makes it if it is not there. If another
+        process makes the same at the same moment, it looks again."""
         async with self.of(key):
             for _ in range(_TRIES):
                 try:
