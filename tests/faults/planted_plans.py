@@ -1,7 +1,7 @@
 """Faults of plans: ends too early, plans forgotten, results that should not stand."""
 
 from tests.faults.planted import Patch, fault
-from windlass.kernel import reopen, routing, scopes, superseded
+from windlass.kernel import routing, scopes, superseded
 from windlass.kernel.nodes import plan
 from windlass.kernel.turn import Turn
 from windlass.model.rows import Task
@@ -24,12 +24,3 @@ def dropped_not_fenced(patch: Patch) -> None:
             turn.drop_timer(task.id, kind)
 
     patch.setattr(superseded, "drop_holds", drop_holds)
-
-
-@fault(
-    "a visit to a plan goes on although a later one has planned anew",
-    first=5250,
-    needs=("grown", "retry_from"),
-)
-def outgrown_gone_on_with(patch: Patch) -> None:
-    patch.setattr(reopen, "check_inside_stands", lambda tasks, task: None)

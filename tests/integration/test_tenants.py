@@ -179,6 +179,7 @@ WHAT = {
     "views": "view",
     "bulk": "bulk",
     "resources": "resource",
+    "pods": "attempt_id",
 }
 NAMES = {"flows": "flow", "published-packages": "package", "packages": "package"}
 
@@ -351,6 +352,7 @@ NOTHING_THERE = {
     "GET /orchestration/env-resources/{id}",
     "GET /api/v1/envs/resources/{id}",
     "GET /api/v1/envs/sessions/{id}",
+    "GET /api/v1/pods/{id}",
     "GET /api/v1/envs/images/{id}",
     "GET /api/v1/envs/sessions/{id}/screenshot",
     "GET /orchestration/container-images/{id}",
