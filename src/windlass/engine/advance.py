@@ -124,7 +124,7 @@ class Advance:
             self.demands.anything()
         else:
             self.demands.filled(queues)
-        if self.demands.can_claim:
+        if not self._wake.is_set() and self.demands.can_claim:
             self._wake.set()
 
     def look_at_limits(self, keys: Iterable[str], *, probe: bool = False) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from windlass.engine.compiling import off_loop
+from windlass.engine.compiling import INLINE_BYTES
 from windlass.engine.demand import Demand
 from windlass.engine.engine import Engine
 from windlass.kernel.events import AttemptFailed, AttemptStarted, AttemptSucceeded
@@ -107,7 +107,10 @@ class Attempts:
         """Hand in a result, with rows that belong to it. One that cannot be read or kept fails the
         attempt for good, and is then refused: the next time it would be no different."""
         try:
-            text = await off_loop(lambda: readable(output, "the result"), length_of(output))
+            if length_of(output) <= INLINE_BYTES:
+                text = readable(output, "the result")
+            else:
+                text = await asyncio.to_thread(readable, output, "the result")
             used = read_usage(usage) if usage else None
             event = AttemptSucceeded(attempt_id, text, bounded(log), skipped, metadata, used)
             answer: str = await self._engine.submit(event, *along)

@@ -10,13 +10,13 @@ from windlass.dialects.flow import read_definition
 
 T = TypeVar("T")
 
-_INLINE_BYTES = 16 * 1024
+INLINE_BYTES = 16 * 1024
 """Up to this size lowering takes two or three milliseconds, which a thread would not shorten."""
 
 
 async def off_loop(work: Callable[[], T], size_bytes: int) -> T:
     """Do something that takes as long as its input is large."""
-    return work() if size_bytes <= _INLINE_BYTES else await asyncio.to_thread(work)
+    return work() if size_bytes <= INLINE_BYTES else await asyncio.to_thread(work)
 
 
 async def compiled(definition: object, work: Callable[[], T]) -> T:

@@ -26,8 +26,6 @@ from windlass.ports.store import Store
 class Graphs:
     """A version never changes, so neither does its graph."""
 
-    none = Graph(starts={}, nodes={})
-
     def __init__(
         self, store: Store, graphs_max: int = 512, on_load: Callable[[Graph], None] | None = None
     ) -> None:

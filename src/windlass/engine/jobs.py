@@ -6,7 +6,7 @@ from typing import Any
 
 from windlass.engine.demand import Demand
 from windlass.kernel.bounds import Limits
-from windlass.kernel.decide import decide, run_id_of, start
+from windlass.kernel.decide import run_id_of, start
 from windlass.kernel.decision import Decision
 from windlass.kernel.events import (
     ActionBegan,
@@ -69,12 +69,12 @@ class Job:
         self.answer = answer
         self.outcome: Any = None
 
-    def decide(self, graph: Graph, view: View, now: int, limits: Limits) -> Decision:
-        if self.tenant != ALL:
-            run = view.get(Run, self.run_id)
-            if run is not None and run.tenant != self.tenant:
-                raise NotFound(f'no run "{self.run_id}"')
-        return decide(graph, view, self.event, now, limits)
+    def run_of(self, view: View) -> Run:
+        """The run, if whoever says it may know of it."""
+        run = view.get(Run, self.run_id)
+        if run is None or self.tenant not in (ALL, run.tenant):
+            raise NotFound(f'no run "{self.run_id}"')
+        return run
 
     def break_run(self, error: Exception) -> None:
         """End the run instead: this event can never be decided, or never be stored."""

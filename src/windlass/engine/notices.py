@@ -7,8 +7,7 @@ left alone. A notice only has somebody look sooner: what it is about is in the d
 found there without it too.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 import msgspec
@@ -16,7 +15,7 @@ import msgspec
 from windlass.model.effects import Effect
 from windlass.model.envs import EnvResource
 from windlass.model.limits import LimitRule
-from windlass.model.rows import Attempt, Row, Run
+from windlass.model.rows import Attempt, Run
 from windlass.ports.store import Writes
 
 _RUNS_EACH = 150
@@ -44,27 +43,19 @@ def stopped(writes: Writes) -> list[Attempt]:
 def notices_of(writes: Writes, queues: Iterable[str]) -> list[str]:
     """What others should hear of a commit that leaves tasks in these queues."""
     moved = [*writes.made.get(Run, ()), *writes.changed.get(Run, ())]
-    return [
-        *(f"queue {queue}" for queue in sorted(queues)),
-        *(f"runs {' '.join(some)}" for some in _parts(moved)),
-        *(f"stop {attempt.id} {attempt.worker_id}" for attempt in stopped(writes)),
-        *(["mail"] if writes.made.get(Effect) else ()),
-        *(["limits"] if any(_touches(writes, table) for table in _RULES) else ()),
-    ]
+    notices = [f"queue {queue}" for queue in sorted(queues)]
+    for first in range(0, len(moved), _RUNS_EACH):
+        notices.append(f"runs {' '.join(moved[first : first + _RUNS_EACH])}")
+    notices += [f"stop {attempt.id} {attempt.worker_id}" for attempt in stopped(writes)]
+    if writes.made.get(Effect):
+        notices.append("mail")
+    if not all(_RULES.isdisjoint(rows) for rows in (writes.made, writes.changed, writes.removed)):
+        notices.append("limits")
+    return notices
 
 
-_RULES = (LimitRule, EnvResource)
+_RULES = frozenset({LimitRule, EnvResource})
 """What every process keeps in memory of what may be handed out."""
-
-
-def _touches(writes: Writes, table: type[Row]) -> bool:
-    return table in writes.made or table in writes.changed or table in writes.removed
-
-
-def _parts(ids: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(ids)
-    while some := list(islice(rest, _RUNS_EACH)):
-        yield some
 
 
 def read(notices: Sequence[str]) -> News:

@@ -22,6 +22,7 @@ from windlass.engine.loading import load
 from windlass.engine.notices import notices_of
 from windlass.engine.workspace import Batch, LoadedRun, Workspace
 from windlass.kernel.bounds import Limits
+from windlass.kernel.decide import decide
 from windlass.kernel.decision import NOTHING, Decision
 from windlass.kernel.events import (
     BreakRun,
@@ -32,7 +33,7 @@ from windlass.kernel.view import Missing, Need, Outgrown
 from windlass.model.assignment import Assignment
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError
 from windlass.model.quotas import QueuedRun
-from windlass.model.rows import Idempotency, Row, Run, Task
+from windlass.model.rows import Idempotency, Row, Task
 from windlass.model.states import TaskState
 from windlass.ports.store import Session, Store
 
@@ -231,7 +232,6 @@ class Pass:
                 job.outcome = Conflict("the same is said in this very moment")
                 return None
             self.batch.add(decision, view)
-            view.apply(decision)
             if decision.settled or decision.pushed_back or decision.raised or decision.taken:
                 self.ended.settled += decision.settled
                 self.ended.taken += decision.taken
@@ -273,15 +273,12 @@ class Pass:
             view.whole = True
             view.weigh(job.event.run)
             return job.decide(view, self.now, limits)
-        run = view.get(Run, job.run_id)
-        if run is None:
-            # The kernel words the refusal; it reads no graph for a run that is not there.
-            return job.decide(self.shared.graphs.none, view, self.now, limits)
+        run = job.run_of(view)
         graph = view.graph_at(run.graph_rev) or self.shared.graphs.of_run(run)
         if graph is None:
             broken = self.shared.graphs.broken(run.version_id)
             raise broken or Missing(Need("graph", run))
-        return job.decide(graph, view, self.now, limits)
+        return decide(graph, view, run, job.event, self.now, limits)
 
     def _first_needs(self, job: Job | StartJob, view: LoadedRun, need: Need) -> list[Need]:
         """What is missing and, for a run not in memory, what the event will ask for next."""

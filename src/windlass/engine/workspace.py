@@ -86,6 +86,7 @@ class LoadedRun:
         self.doubted = False
         """What is in memory made no sense; it is read again after this pass."""
         self.tables: defaultdict[type[Row], dict[Any, Row | None]] = defaultdict(dict)
+        self._runs = cast("dict[str, Run | None]", self.tables[Run])
         self.grown: tuple[int, Graph] | None = None
         """The run's graph since a patch that was decided here, and its revision. It goes with the
         view when the patch was not committed after all."""
@@ -105,7 +106,7 @@ class LoadedRun:
     def get(self, table: type[R], key: Any) -> R | None:
         rows = self.tables[table]
         if key in rows:
-            return cast("R | None", rows[key])
+            return rows[key]  # type: ignore[return-value]  # asked for with every decision
         if self.whole and (
             table in (Variable, Timer, Checkpoint, Binding, QueuedRun)
             or (not self.forgot and table in (Task, Attempt, BoardEntry))
@@ -172,7 +173,7 @@ class LoadedRun:
 
     @property
     def run(self) -> Run | None:
-        return cast("Run | None", self.tables[Run].get(self.run_id))
+        return self._runs.get(self.run_id)
 
     def give_task(self, task: Task) -> None:
         """Add a task that was read for itself; if it is news, others have moved the run meanwhile,
@@ -195,43 +196,31 @@ class LoadedRun:
     def weigh(self, run: Run) -> None:
         self.heavy = len(run.params) > _LIGHT_BYTES
 
-    def apply(self, decision: Decision) -> None:
-        for table, keys in decision.removed.items():
-            if table in _KNOWN:
-                self.tables[table].update(dict.fromkeys(keys))
-        for changes in (decision.made, decision.changed):
-            for table, rows in changes.items():
-                # Events, keys and dead letters are written and never asked for by a decision.
-                if table in _KNOWN:
-                    self.tables[table].update(rows)
-        if decision.graph is not None and self.run is not None:
-            self.grown = self.run.graph_rev, decision.graph
-
     def prune(self) -> None:
         """Forget what a busy run will hardly ask for again: ended work, branches that wait. Notes
         how much the rest takes: its payloads, as everything else is small beside them."""
+        tables, run = self.tables, self.run
         self.sets.clear()
         self.fresh = False
-        size = self._prune_planned() if self._is_small_plan() else self._prune_tasks()
+        planned = run is not None and run.graph_rev > 0
+        size = self._prune_planned() if planned and self._is_small() else self._prune_tasks()
         for table in _ASKED_AGAIN:
-            if table in self.tables:
-                del self.tables[table]
-        timers = self.tables[Timer]
-        for key in [k for k, timer in timers.items() if timer is None]:
+            if table in tables:
+                del tables[table]
+        timers = tables[Timer]
+        for key in [k for k, timer in timers.items() if timer is None] if timers else ():
             del timers[key]
-        for variable in cast("dict[Any, Variable | None]", self.tables[Variable]).values():
-            size += len(variable.value) if variable is not None else 0
-        run = self.run
+        for variable in cast("dict[Any, Variable | None]", tables[Variable]).values():
+            if variable is not None:
+                size += len(variable.value)
         if self.heavy and run is not None:
             size += len(run.params) * (_PARSED if self.memo else 1)
         self.bytes = size
 
-    def _is_small_plan(self) -> bool:
-        """Whether all of a run is worth keeping: what is planned is told of what came before it,
-        and what is judged of its claim."""
-        run, tasks = self.run, self.tables[Task]
-        planned = run is not None and run.graph_rev > 0
-        return planned and self.whole and not self.forgot and len(tasks) <= _PLAN_TASKS_KEPT
+    def _is_small(self) -> bool:
+        """Whether all of a plan's run is worth keeping: what is planned is told of what came before
+        it, and what is judged of its claim."""
+        return self.whole and not self.forgot and len(self.tables[Task]) <= _PLAN_TASKS_KEPT
 
     def _prune_planned(self) -> int:
         size = 0
@@ -338,8 +327,17 @@ class Batch:
     """The writes of one pass, one row per key however often a run moved in it."""
 
     def __init__(self) -> None:
+        self._made: defaultdict[type[Row], dict[Any, Row]] = defaultdict(dict)
+        self._changed: defaultdict[type[Row], dict[Any, Row]] = defaultdict(dict)
+        self._was: defaultdict[type[Row], dict[Any, Row]] = defaultdict(dict)
         self.writes = Writes(
-            made={}, changed={}, removed={}, seqs={}, was={}, expired={}, notices=[]
+            made=self._made,
+            changed=self._changed,
+            removed={},
+            seqs={},
+            was=self._was,
+            expired={},
+            notices=[],
         )
 
     def makes(self, rows: Mapping[type[Row], Mapping[Any, Row]]) -> bool:
@@ -351,35 +349,46 @@ class Batch:
         )
 
     def add(self, decision: Decision, view: "LoadedRun | None") -> None:
-        """Add a decision before it is applied to the view it was made from."""
+        """Add a decision, and to the view it was made from what it changes there."""
         writes = self.writes
+        tables: dict[type[Row], dict[Any, Row | None]] = {} if view is None else view.tables
+        run = None if view is None else view.run
+        if run is not None and run.id not in self._made[Run] and run.id not in writes.seqs:
+            writes.seqs[run.id] = run.seq
         for table, keys in decision.removed.items():
-            for rows in (writes.made.get(table), writes.changed.get(table)):
-                if rows:
-                    for key in keys:
-                        rows.pop(key, None)
-            writes.removed.setdefault(table, set()).update(keys)
+            self._remove(table, keys)
+            if view is not None and table in _KNOWN:
+                tables[table].update(dict.fromkeys(keys))
         for table, rows in decision.made.items():
-            removed = writes.removed.get(table)
-            if removed:
-                removed.difference_update(rows)
-            writes.made.setdefault(table, {}).update(rows)
+            if writes.removed and table in writes.removed:
+                writes.removed[table].difference_update(rows)
+            self._made[table].update(rows)
+            # Events, keys and dead letters are written and never asked for by a decision.
+            if view is not None and table in _KNOWN:
+                tables[table].update(rows)
         for table, rows in decision.changed.items():
-            made = writes.made.get(table)
-            changed = writes.changed.setdefault(table, {})
-            was = writes.was.setdefault(table, {})
+            made, changed, was = self._made[table], self._changed[table], self._was[table]
+            known = None if view is None else tables[table]
             for key, row in rows.items():
-                if made is not None and key in made:
+                if key in made:
                     made[key] = row
-                    continue
-                if view is not None and key not in was:
-                    before = view.tables[table].get(key)
-                    assert before is not None, f"{table.TABLE} {key} changed without being read"
-                    was[key] = before
-                changed[key] = row
-        run = view.run if view is not None else None
-        if run is not None and run.id not in writes.made.get(Run, {}):
-            writes.seqs.setdefault(run.id, run.seq)
+                else:
+                    if known is not None and key not in was:
+                        before = known.get(key)
+                        assert before is not None, f"{table.TABLE} {key} changed without being read"
+                        was[key] = before
+                    changed[key] = row
+            if known is not None:
+                known.update(rows)
+        if view is not None and decision.graph is not None and view.run is not None:
+            view.grown = view.run.graph_rev, decision.graph
+
+    def _remove(self, table: type[Row], keys: set[Any]) -> None:
+        for rows in (self._made.get(table), self._changed.get(table)):
+            if rows:
+                for key in keys:
+                    rows.pop(key, None)
+        self.writes.removed.setdefault(table, set()).update(keys)
 
     @property
     def empty(self) -> bool:

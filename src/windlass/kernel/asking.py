@@ -120,7 +120,7 @@ def _open(
         show=show,
         created_at=turn.now,
         expires_at=due_at,
-        tenant=turn.run.tenant,
+        tenant=turn.tenant,
         details=question.json(),
     )
     turn.make(asked)

@@ -16,21 +16,21 @@ from windlass.model.states import RUN_ENDED, TaskState
 
 def keep(turn: Turn) -> None:
     """Let what this turn leaves behind agree with the run's barriers."""
-    if turn.barriers:
+    if turn.column("barriers"):
         raised = not turn.barriers_before
         if raised:
             give_back_all(turn)
-        for task in turn.open_tasks(turn.run.id) if raised else turn.touched_tasks():
+        for task in turn.open_tasks(turn.run_id) if raised else turn.touched_tasks():
             if task.claimable:
                 hold(turn, task)
     elif turn.barriers_before and not turn.cancelling and turn.run.state not in RUN_ENDED:
-        for task in turn.open_tasks(turn.run.id):
+        for task in turn.open_tasks(turn.run_id):
             if is_held_back(task):
                 release(turn, task)
 
 
 def give_back_all(turn: Turn) -> None:
-    for task in turn.open_tasks(turn.run.id):
+    for task in turn.open_tasks(turn.run_id):
         if is_held(task):
             give_back(turn, task, "a question holds back the whole run")
 

@@ -87,7 +87,7 @@ def say(turn: Turn, key: str, value: Any, attempt_id: str = "", epoch: int = 0) 
         payload = encode({"cut": payload[:1_000], "characters": len(payload)})
     entry = BoardEntry(
         key=key,
-        run_id=turn.run.id,
+        run_id=turn.run_id,
         revision=turn.seq,
         writer=Writer.ORCHESTRATOR,
         attempt_id=attempt_id,
@@ -103,7 +103,7 @@ def say(turn: Turn, key: str, value: Any, attempt_id: str = "", epoch: int = 0) 
 
 def say_goal(turn: Turn, task: Task, settings: PlanSettings) -> None:
     """What everybody of a plan should know."""
-    told = {"run_id": turn.run.id, "goal": settings.goal, "input": settings.input}
+    told = {"run_id": turn.run_id, "goal": settings.goal, "input": settings.input}
     say(turn, goal_key(turn, task), told)
 
 
@@ -149,7 +149,7 @@ def say_verdict(turn: Turn, task: Task, verdict: Verdict, attempt: Attempt) -> N
 def rebuild(turn: Turn) -> tuple[int, int]:
     """Say everything anew, after it was lost: how many goals, and how many results."""
     goals = results = 0
-    for task in turn.view.all_tasks(turn.run.id):
+    for task in turn.view.all_tasks(turn.run_id):
         if task.kind == Kind.PLAN and task.input:
             say_goal(turn, task, settings_of(task.input))
             goals += 1

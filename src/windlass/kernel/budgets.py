@@ -86,7 +86,7 @@ def ask_to_raise(turn: Turn, task: Task, about: BudgetQuestion) -> None:
         " How many more?",
         show=encode({**shows, "again": shown(unit, about.budget)}),
         created_at=turn.now,
-        tenant=turn.run.tenant,
+        tenant=turn.tenant,
         details=Question(_OPTIONS, reason_code="budget_spent").json(),
     )
     turn.make(asked)

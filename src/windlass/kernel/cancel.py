@@ -15,7 +15,7 @@ from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, RunState, TaskState
 def cancel_run(turn: Turn) -> None:
     turn.set_run(state=RunState.CANCELLING)
     still_running = False
-    open_tasks = turn.open_tasks(turn.run.id)
+    open_tasks = turn.open_tasks(turn.run_id)
     for task in open_tasks:
         if task.kind == Kind.PLAN:
             if plan.cancel(turn, task):
@@ -32,7 +32,7 @@ def cancel_run(turn: Turn) -> None:
             drop_holds(turn, task)
             close(turn, turn.move(turn.task(task.id), TaskState.CANCELLED))
     if still_running:
-        turn.set_timer(turn.run.id, "cancel", turn.now + turn.limits.cancel_grace_ms)
+        turn.set_timer(turn.run_id, "cancel", turn.now + turn.limits.cancel_grace_ms)
     elif turn.run.state not in RUN_ENDED:
         # Nothing was open: the run was caught between two steps, which only a redo can cause.
         cancel_forced(turn)
@@ -47,15 +47,15 @@ def ask_to_stop(turn: Turn, task: Task) -> None:
 
 def cancel_forced(turn: Turn) -> None:
     """The moment is over: end the run without waiting for its attempts any longer."""
-    cancel_below(turn, turn.run.id)
+    cancel_below(turn, turn.run_id)
     end_run(turn, RunState.CANCELLED)
 
 
 def break_run(turn: Turn, failure: Failure) -> None:
     """End a run that cannot go on, without reading a single value of it."""
-    turn.drop_timer(turn.run.id, "cancel")
+    turn.drop_timer(turn.run_id, "cancel")
     if turn.cancelling:
         cancel_forced(turn)
         return
-    cancel_below(turn, turn.run.id)
+    cancel_below(turn, turn.run_id)
     end_run(turn, RunState.FAILED, error=failure.json())

@@ -55,7 +55,6 @@ from windlass.kernel.events import (
 from windlass.kernel.finish import finish
 from windlass.kernel.turn import Turn
 from windlass.kernel.view import View
-from windlass.model.errors import NotFound
 from windlass.model.graph import Graph
 from windlass.model.ids import run_of
 from windlass.model.rows import Run
@@ -72,12 +71,10 @@ def start(graph: Graph, view: View, event: StartRun, now: int, limits: Limits) -
     return finish(turn, "run.started", None, event.run.id)
 
 
-def decide(graph: Graph, view: View, event: RunEvent, now: int, limits: Limits) -> Decision:
+def decide(
+    graph: Graph, view: View, run: Run, event: RunEvent, now: int, limits: Limits
+) -> Decision:
     """What an event changes in the run it concerns."""
-    run_id = run_id_of(event)
-    run = view.get(Run, run_id)
-    if run is None:
-        raise NotFound(f'no run "{run_id}"')
     turn = Turn(graph, view, run, now, limits)
     match event:
         # What happens most comes first: each case is tried in turn.

@@ -18,7 +18,7 @@ def end_run(turn: Turn, state: RunState, **columns: Any) -> None:
     turn.set_run(state=state, started_at=began_at, finished_at=turn.now, node="", **columns)
     if not turn.graph.packages:
         return
-    keys = [(turn.run.id, package) for package in turn.graph.packages]
+    keys = [(turn.run_id, package) for package in turn.graph.packages]
     bound = turn.rows(Binding, keys).values()
     for worker_id in sorted({binding.worker_id for binding in bound if binding is not None}):
         let_go(turn, worker_id)

@@ -46,7 +46,7 @@ def reserve(turn: Turn, task: Task, by: EnvReserved) -> EnvSession:
         id=env_session_id(task.id, turn.seq),
         run_id=task.run_id,
         task_id=task.id,
-        tenant=turn.run.tenant,
+        tenant=turn.tenant,
         resource_id=by.resource_id,
         resource=turn.node(task).env,
         kind=by.kind,

@@ -12,12 +12,12 @@ def finish(turn: Turn, type_: str, task_id: str | None, answer: object, **data: 
     while turn.replans:
         plan.replan_all(turn)
         visit_all(turn)
-    if turn.barriers or turn.barriers_before:
+    if turn.barriers_before or turn.column("barriers"):
         barriers.keep(turn)
     if turn.with_env:
         envs.follow(turn)
     turn.settle_run()
-    decision = turn.decision(type_, task_id, answer, **data)
+    decision = turn.decision(type_, task_id, answer, data)
     if turn.grown:
         decision.graph = turn.graph
     return decision

@@ -31,10 +31,10 @@ def already(turn: Turn, patch: Patch, revision: int) -> int | None:
     if revision == now:
         return None
     if revision < now:
-        known = turn.get(GraphPatch, (turn.run.id, revision + 1))
+        known = turn.get(GraphPatch, (turn.run_id, revision + 1))
         if known is not None and read_patch(known.patch) == patch:
             return revision + 1
-    text = f"the graph of run {turn.run.id} is at revision {now}, the patch is for {revision}"
+    text = f"the graph of run {turn.run_id} is at revision {now}, the patch is for {revision}"
     raise Conflict(f"{text}; look at it again")
 
 

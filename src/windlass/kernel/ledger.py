@@ -74,7 +74,7 @@ def use_approval(turn: Turn, attempt: Attempt, action: Action, token: str) -> Ap
     if not token:
         raise Denied(
             f'"{action.tool}" cannot be undone and needs an approval of this attempt:'
-            f" windlass action approve {turn.run.id} {action.task_id}"
+            f" windlass action approve {turn.run_id} {action.task_id}"
         )
     named = approval_named(token) or handed_named(token)
     approval = turn.get(Approval, named) if named else None
@@ -168,8 +168,8 @@ def approve(turn: Turn, event: ApprovalGiven) -> Approval:
 def revoke(turn: Turn, approval_id: str) -> Approval | None:
     """Take an approval back; None if it was taken back before."""
     approval = turn.get(Approval, approval_id)
-    if approval is None or approval.run_id != turn.run.id:
-        raise NotFound(f'run {turn.run.id} has no approval "{approval_id:.80}"')
+    if approval is None or approval.run_id != turn.run_id:
+        raise NotFound(f'run {turn.run_id} has no approval "{approval_id:.80}"')
     if approval.state is ApprovalState.CONSUMED:
         raise Conflict(f"approval {approval.id} was used for {approval.used_by} already")
     if approval.state is ApprovalState.REVOKED:

@@ -43,12 +43,12 @@ def place(turn: Turn, task: Task, node: Node) -> str:
 def queue_of(turn: Turn, target: Target, worker_id: str | None = None) -> str:
     """Where a task waits for a worker, or for any that works for the run's tenant."""
     queue = target.queue if worker_id is None else own_queue(worker_id, target.service)
-    return tenant_queue(queue, turn.run.tenant)
+    return tenant_queue(queue, turn.tenant)
 
 
 def hold_key(turn: Turn, affinity: Affinity) -> str:
     """Tenants may use the same keys without meaning the same worker."""
-    return own_name(turn.run.tenant, affinity.key)
+    return own_name(turn.tenant, affinity.key)
 
 
 def claimed(turn: Turn, task: Task, node: Node, worker_id: str) -> None:
@@ -95,7 +95,7 @@ def released(turn: Turn, task: Task, node: Node, worker_id: str) -> str | None:
 
 def unbind(turn: Turn, packages: Iterable[str]) -> None:
     """No task of these packages is left: the workers that had them let go."""
-    bound = [turn.get(Binding, (turn.run.id, package)) for package in sorted(packages)]
+    bound = [turn.get(Binding, (turn.run_id, package)) for package in sorted(packages)]
     for binding in bound:
         if binding is not None:
             turn.remove(Binding, binding.pk)
@@ -108,10 +108,10 @@ def let_go(turn: Turn, worker_id: str) -> None:
     process has its connection, or when it is back."""
     turn.make(
         Effect(
-            id=f"{turn.run.id}!{turn.seq}!{worker_id}",
+            id=f"{turn.run_id}!{turn.seq}!{worker_id}",
             kind=RELEASE,
             address=worker_address(worker_id),
-            run_id=turn.run.id,
+            run_id=turn.run_id,
             due_at=turn.now,
             created_at=turn.now,
         )
@@ -125,18 +125,18 @@ def rebind(turn: Turn, worker_id: str | None, lost: str | None) -> list[str]:
     """
     gone: set[str] = set()
     for package in turn.graph.packages:
-        bound = turn.get(Binding, (turn.run.id, package))
+        bound = turn.get(Binding, (turn.run_id, package))
         if bound is not None and lost in (None, bound.worker_id):
             turn.remove(Binding, bound.pk)
             gone.add(bound.worker_id)
         if worker_id is not None:
             turn.make(
-                Binding(run_id=turn.run.id, package=package, worker_id=worker_id, bound_at=turn.now)
+                Binding(run_id=turn.run_id, package=package, worker_id=worker_id, bound_at=turn.now)
             )
     for former in sorted(gone - {worker_id}):
         let_go(turn, former)
     left_alone: list[str] = []
-    for task in turn.open_tasks(turn.run.id):
+    for task in turn.open_tasks(turn.run_id):
         node = turn.node(task)
         if task.state is not TaskState.QUEUED or node.kind is not Kind.CALL:
             continue

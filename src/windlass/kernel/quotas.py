@@ -41,7 +41,7 @@ def begin(turn: Turn, event: BeginRun) -> Decision:
 
 
 def visit_starts(turn: Turn) -> None:
-    turn.visits += [Visit(turn.run.id, path) for path in turn.graph.starts[""]]
+    turn.visits += [Visit(turn.run_id, path) for path in turn.graph.starts[""]]
 
 
 def park(turn: Turn, event: ParkRun) -> Decision:

@@ -60,7 +60,7 @@ def _joins_below(turn: Turn) -> defaultdict[str, list[str]]:
 
 
 def _open_scopes(turn: Turn, rows: Iterable[Task]) -> Iterator[tuple[str, str]]:
-    yield turn.run.id, ""
+    yield turn.run_id, ""
     for row in rows:
         open_ = row.state is TaskState.RUNNING or is_planning(row)
         if row.kind in SCOPES and open_:

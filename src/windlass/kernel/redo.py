@@ -182,14 +182,14 @@ def restore_scopes(turn: Turn, tasks: Sequence[Task], scopes: set[str], dropped:
         for t in kept
         if t.output is not None and t.idx < 0 and t.ended_seq and t.state is not TaskState.SKIPPED
     ]
-    if turn.run.id in scopes:
-        writes += [(seq, (key, value)) for seq, key, value in turn.view.signals(turn.run.id)]
+    if turn.run_id in scopes:
+        writes += [(seq, (key, value)) for seq, key, value in turn.view.signals(turn.run_id)]
     for _, source in sorted(writes, key=lambda write: write[0]):
         if isinstance(source, Task):
             write_signal(turn, source)
             write_output(turn, source, turn.node(source), source.output or "null")
         else:
-            turn.set_variable(turn.run.id, source[0], source[1])
+            turn.set_variable(turn.run_id, source[0], source[1])
 
 
 def write_signal(turn: Turn, task: Task) -> None:
@@ -202,7 +202,7 @@ def write_signal(turn: Turn, task: Task) -> None:
 def reopen_around(turn: Turn, task: Task) -> None:
     """Open every ended scope around a task, outermost last, and the run itself."""
     scope = task.scope
-    while scope != turn.run.id:
+    while scope != turn.run_id:
         container = turn.task(scope)
         if container.state in TASK_ENDED:
             reopen_container(turn, container)

@@ -211,17 +211,19 @@ def leave(turn: Turn, task: Task, fired: Sequence[Edge]) -> None:
     """Send tokens along the edges that fired. Nodes that wait for all their edges also learn of
     those that did not."""
     joins = turn.graph.joins
+    if not joins:
+        turn.visits += [Visit(task.scope, edge.target) for edge in fired if edge.target is not None]
+        return
     edges = turn.graph.edges.get(task.node, ())
     taken = {id(edge) for edge in fired}
     for edge in edges:
         if edge.target is not None and (id(edge) in taken or edge.target in joins):
             turn.visits.append(Visit(task.scope, edge.target, id(edge) in taken))
-    if joins:
-        # Those that others lead to as well may have a task already, and after a redo any of them
-        # may: look for all of them at once.
-        few = 0 if turn.redone else 1
-        shared = {edge.target for edge in edges if edge.target and joins.get(edge.target, 0) > few}
-        turn.rows(Task, [task_id(task.scope, path, 0) for path in sorted(shared)])
+    # Those that others lead to as well may have a task already, and after a redo any of them may:
+    # look for all of them at once.
+    few = 0 if turn.redone else 1
+    shared = {edge.target for edge in edges if edge.target and joins.get(edge.target, 0) > few}
+    turn.rows(Task, [task_id(task.scope, path, 0) for path in sorted(shared)])
 
 
 def note_position(turn: Turn, task: Task) -> None:

@@ -19,7 +19,7 @@ def cancel_below(turn: Turn, scope: str) -> None:
     """
     for task in turn.open_tasks(scope):
         end_task(turn, task, TaskState.CANCELLED)
-    if scope == turn.run.id:
+    if scope == turn.run_id:
         turn.set_run(open=0)
     else:
         container = turn.task(scope)

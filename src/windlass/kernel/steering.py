@@ -45,15 +45,15 @@ def find_task(turn: Turn, task_id: str) -> Task | None:
     """A task that has begun, or waits to; None for one whose turn has not come."""
     task = turn.get(Task, task_id)
     if task is None and node_in(turn, task_id) is None:
-        raise NotFound(f'run {turn.run.id} has no task "{task_id}"')
+        raise NotFound(f'run {turn.run_id} has no task "{task_id}"')
     return task
 
 
 def node_in(turn: Turn, task_id: str) -> str | None:
     """The node of a task that is still to come: its id follows from its place."""
     scope = scope_of(task_id)
-    around = None if scope == turn.run.id else turn.get(Task, scope)
-    if around is None and scope != turn.run.id:
+    around = None if scope == turn.run_id else turn.get(Task, scope)
+    if around is None and scope != turn.run_id:
         return None
     inside = around.node if around is not None else ""
     here = (path for path in turn.graph.joins if path.rpartition("/")[0] == inside)
@@ -141,13 +141,13 @@ def hint(turn: Turn, given: Hint) -> Task:
 def plan_of(turn: Turn, task_id: str) -> Task:
     """The plan that a task belongs to, or that a run is about."""
     if not task_id:
-        plans = [t for t in turn.open_tasks(turn.run.id) if t.kind == Kind.PLAN]
+        plans = [t for t in turn.open_tasks(turn.run_id) if t.kind == Kind.PLAN]
         if not plans:
-            raise Conflict(f"no plan goes on in run {turn.run.id}; a hint would reach nobody")
+            raise Conflict(f"no plan goes on in run {turn.run_id}; a hint would reach nobody")
         return min(plans, key=lambda task: task.step)
     found = find_task(turn, task_id)
     around = found if found is not None and found.kind == Kind.PLAN else None
-    if around is None and scope_of(task_id) != turn.run.id:
+    if around is None and scope_of(task_id) != turn.run_id:
         around = turn.task(scope_of(task_id))
     if around is None or around.kind != Kind.PLAN:
         raise Conflict(f"task {task_id} is not part of a plan")

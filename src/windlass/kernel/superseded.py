@@ -34,7 +34,7 @@ def mark_superseded(turn: Turn, task: Task) -> None:
 
 
 def _stands(turn: Turn, scope: str) -> bool:
-    return scope == turn.run.id or turn.task(scope).state is not TaskState.SUPERSEDED
+    return scope == turn.run_id or turn.task(scope).state is not TaskState.SUPERSEDED
 
 
 def take_up_again(turn: Turn, task: Task) -> Task:

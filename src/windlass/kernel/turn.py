@@ -79,6 +79,8 @@ class Turn:
         self.view = view
         self.now = now
         self.limits = limits
+        self.run_id = run.id
+        self.tenant = run.tenant
         self.seq = run.seq + 1
         self.barriers_before = run.barriers
         self.visits: list[Visit] = []
@@ -193,7 +195,7 @@ class Turn:
 
     def all_tasks(self) -> list[Task]:
         """Every task of the run as it stands in this turn, in the order they were made."""
-        stored = self.view.all_tasks(self._base.id)
+        stored = self.view.all_tasks(self.run_id)
         rows = {task.id: self.task(task.id) for task in stored}
         for key in self._made.get(Task, {}):
             rows.setdefault(key, self.task(key))
@@ -234,15 +236,13 @@ class Turn:
             self._base, self._run = replace(self._base, **self._run), {}
         return self._base
 
-    @property
-    def cancelling(self) -> bool:
-        return (self._run.get("state") or self._base.state) is RunState.CANCELLING
+    def column(self, name: str) -> Any:
+        """A column of the run as it stands in this turn, without making a row of it."""
+        return self._run[name] if name in self._run else getattr(self._base, name)
 
     @property
-    def barriers(self) -> int:
-        """How many open questions hold back the run as it stands in this turn."""
-        now: int | None = self._run.get("barriers")
-        return self._base.barriers if now is None else now
+    def cancelling(self) -> bool:
+        return self.column("state") is RunState.CANCELLING
 
     @property
     def redone(self) -> bool:
@@ -269,7 +269,7 @@ class Turn:
         state = columns.get("state")
         if state is not None:
             reopened = columns.get("generation", self._base.generation) > self._base.generation
-            old = self.run.state
+            old = self.column("state")
             check_run(old, state, reopened)
             if state is not old:
                 self._changes.append({"run": str(state)})
@@ -315,8 +315,9 @@ class Turn:
             columns.setdefault("due_at", None)
         if task.parked is not None and state is not TaskState.WAITING:
             columns.setdefault("parked", None)
-        self._bound(columns.get("input"))
-        self._bound(columns.get("output"))
+        for column in ("input", "output"):
+            if columns.get(column) is not None:
+                self._bound(columns[column])
         new = replace(task, state=state, **columns)
         if new.env:
             self.with_env.add(new.id)
@@ -361,7 +362,7 @@ class Turn:
 
     def count_scope(self, scope: str, **deltas: int) -> int:
         """Change the counters of a scope; returns how many of its tasks are open."""
-        if scope == self._base.id:
+        if scope == self.run_id:
             self.count_run(**deltas)
             return cast(int, self._run["open"]) if "open" in self._run else self._base.open
         container = self.task(scope)
@@ -372,7 +373,7 @@ class Turn:
 
     def set_variable(self, scope: str, key: str, value: Json) -> None:
         self._bound(value)
-        row = Variable(scope=scope, key=key, run_id=self._base.id, value=value, seq=self.seq)
+        row = Variable(scope=scope, key=key, run_id=self.run_id, value=value, seq=self.seq)
         self._removed.get(Variable, set()).discard((scope, key))
         self._made.setdefault(Variable, {})[(scope, key)] = row
 
@@ -382,7 +383,7 @@ class Turn:
         self._removed.setdefault(table, set()).add(key)
 
     def set_timer(self, task_id: str, kind: str, due_at: int) -> None:
-        id_, run_id = f"{task_id}!{kind}", self._base.id
+        id_, run_id = f"{task_id}!{kind}", self.run_id
         timer = Timer(id=id_, run_id=run_id, task_id=task_id, kind=kind, due_at=due_at)
         self._removed.get(Timer, set()).discard(timer.id)
         self.make(timer)
@@ -410,23 +411,22 @@ class Turn:
 
     def settle_run(self) -> None:
         """Let the run's state follow its counters: waiting when nothing is queued or running."""
-        # Read column by column: every turn comes by here, and most change the row once more.
-        base, now = self._base, self._run
-        before = now.get("state", base.state)
+        before = self.column("state")
         if before in RUN_ENDED or before is RunState.CANCELLING:
             return
-        if now.get("quota", base.quota) and is_queued(self.run):
+        if self._base.quota and is_queued(self.run):
             return
-        state = RunState.RUNNING if now.get("active", base.active) > 0 else RunState.WAITING
+        state = RunState.RUNNING if self.column("active") > 0 else RunState.WAITING
         if state is not before:
-            started_at = now.get("started_at", base.started_at)
-            self.set_run(state=state, started_at=started_at or self.now)
+            self.set_run(state=state, started_at=self.column("started_at") or self.now)
 
-    def decision(self, type_: str, task_id: str | None, answer: Any, **data: Any) -> Decision:
+    def decision(
+        self, type_: str, task_id: str | None, answer: Any, data: dict[str, Any]
+    ) -> Decision:
         """Close the turn: one event that tells all changes, and the run row that counts it."""
         data["changes"] = self._changes
         event = Event(
-            run_id=self._base.id,
+            run_id=self.run_id,
             seq=self.seq,
             type=type_,
             task_id=task_id,

@@ -62,7 +62,7 @@ def is_judged_by_rules(turn: Turn, task: Task, verification: Verification) -> bo
     """Whether a verdict needs nobody: it follows from the claim, and no limit, budget or barrier
     has a say in who may give it when."""
     target = verification.target
-    plain = not (task.limits or turn.barriers)
+    plain = not (task.limits or turn.column("barriers"))
     return plain and target.service == BASIC and target.transport is Transport.LOCAL
 
 

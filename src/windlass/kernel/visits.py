@@ -134,19 +134,19 @@ def new_task(turn: Turn, scope: str, path: str, *, waits: bool = False) -> Task:
     A node that waits for all its edges has one task in a scope, so its id counts no steps.
     """
     node = turn.graph.nodes[path]
-    run = turn.run
-    step = (run.made if scope == run.id else turn.task(scope).made) + 1
-    if scope == run.id:
+    top = scope == turn.run_id
+    step = (turn.column("made") if top else turn.task(scope).made) + 1
+    if top:
         turn.set_run(node=path)
     return Task(
         id=task_id(scope, path, 0 if waits else step),
-        run_id=run.id,
+        run_id=turn.run_id,
         scope=scope,
         node=path,
         kind=node.kind,
         state=TaskState.PENDING,
         step=step,
-        priority=run.priority,
+        priority=turn.column("priority"),
         input=None if waits else task_input(turn, scope, node),
         made_seq=turn.seq,
         created_at=turn.now,

@@ -31,10 +31,12 @@ def tenant_of(queue: str) -> str:
     return queue.partition(":")[0].partition("@")[0].partition("+")[2] or DEFAULT
 
 
+@lru_cache(maxsize=65_536)
 def transport_of(queue: str) -> str:
     return queue.partition(":")[0].partition("@")[0].partition("+")[0]
 
 
+@lru_cache(maxsize=65_536)
 def service_of(queue: str) -> str:
     return queue.partition(":")[2]
 

@@ -76,7 +76,7 @@ class Played:
     def send(self, event: RunEvent) -> Any:
         """Decide an event; returns its answer."""
         self.steps = 0
-        return self._apply(decide(self.graph, self, event, self.now, self.limits))
+        return self._apply(decide(self.graph, self, self.row(), event, self.now, self.limits))
 
     def claim(self, task_id: str, worker: str = "w") -> Assignment:
         answer: Assignment = self.send(Claim(task_id, worker, "", worker, 30_000))

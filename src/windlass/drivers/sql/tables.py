@@ -1,7 +1,7 @@
 """Tables as the row types describe them: column names, their kinds, and tuples in and out."""
 
 from collections.abc import Iterable, Sequence
-from enum import Enum
+from enum import StrEnum
 from functools import cache
 from typing import Any, TypeGuard, TypeVar, get_args
 
@@ -34,7 +34,7 @@ def is_number(table: type[Row], column: str) -> bool:
 def _enums(table: type[Row]) -> tuple[int, ...]:
     fields = msgspec.structs.fields(table)
     return tuple(
-        i for i, f in enumerate(fields) if isinstance(f.type, type) and issubclass(f.type, Enum)
+        i for i, f in enumerate(fields) if isinstance(f.type, type) and issubclass(f.type, StrEnum)
     )
 
 
@@ -46,7 +46,7 @@ def to_tuple(row: Row) -> tuple[Any, ...]:
         return values
     plain = list(values)
     for place in places:
-        plain[place] = plain[place].value
+        plain[place] = str(plain[place])
     return tuple(plain)
 
 

@@ -76,7 +76,9 @@ class SqliteStore:
         check_schema(found(self._write))
         self._read = connect(path)
         self._read.execute("pragma query_only = on")
-        self._checkpoints = Checkpoints(connect(path))
+        self._checkpoints = Checkpoints(
+            path, connect(path), lambda work: self._writer.submit(work, self._write)
+        )
         self._clock.not_before(self._read.execute(self._queries["newest_time"]).fetchone()[0])
         self._closed = asyncio.Event()
         self._data_version: int | None = None
@@ -177,9 +179,9 @@ class SqliteStore:
 
     async def close(self) -> None:
         self._closed.set()
+        self._checkpoints.close()
         self._writer.shutdown(wait=True)
         self._reader.shutdown(wait=True)
-        self._checkpoints.close()
         self._read.close()
         self._write.close()
 
@@ -375,7 +377,8 @@ def _save(db: sqlite3.Connection, writes: Writes) -> None:
             if db.executemany(sql, params).rowcount != len(params):
                 raise Raced(f"a row of {table.TABLE} has changed or is gone")
     for table, rows in writes.made.items():
-        db.executemany(statements.insert(table), map(to_tuple, rows.values()))
+        if rows:
+            db.executemany(statements.insert(table), map(to_tuple, rows.values()))
 
 
 def _updates(
@@ -390,9 +393,10 @@ def _updates(
     grouped: dict[str, list[tuple[Any, ...]]] = {}
     for key, row in rows.items():
         before = was.get(key)
-        differ = None if before is None else bytes(map(ne, astuple(before), astuple(row)))
+        values = to_tuple(row)
+        differ = None if before is None else bytes(map(ne, astuple(before), values))
         sql, pick = _update(table, differ)
-        picked = pick(to_tuple(row))
+        picked = pick(values)
         if table is Run:
             picked = (*picked, writes.seqs[key])
         grouped.setdefault(sql, []).append(picked)

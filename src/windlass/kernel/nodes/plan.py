@@ -235,7 +235,7 @@ def count_replan(turn: Turn, task: Task) -> None:
 def unknown_envs(turn: Turn, plan: Plan) -> list[Problem]:
     """What is wrong with the places its tasks are to be done in."""
     needs = {at: env_need(task.env) for at, task in enumerate(plan.tasks)}
-    keys = {at: resource_id(turn.run.tenant, need.resource) for at, need in needs.items()}
+    keys = {at: resource_id(turn.tenant, need.resource) for at, need in needs.items()}
     asked = sorted({keys[at] for at, need in needs.items() if need.resource})
     if not asked:
         return []

@@ -70,7 +70,7 @@ def ask(turn: Turn, task: Task, node: Node) -> None:
         show=task.input,
         created_at=turn.now,
         expires_at=task.due_at,
-        tenant=turn.run.tenant,
+        tenant=turn.tenant,
     )
     turn.make(checkpoint)
     turn.note(checkpoint=checkpoint.id, state=str(checkpoint.state))
