@@ -62,7 +62,7 @@ _LARGE_RESTS = 8
 """How many times as long as a large job there is no other."""
 _PASS = 90_000
 """What a pass takes of costly runs while nobody else is about."""
-_SHORT_PASS = 40_000
+_SHORT_PASS = 77_000
 """And where somebody was, a moment ago."""
 
 

@@ -6,8 +6,6 @@ transaction one commit. Plans must not depend on statistics, which a young table
 connections turn off every join and scan that is not by index.
 """
 
-import asyncio
-import secrets
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +16,7 @@ import asyncpg
 from windlass.drivers.sql import statements
 from windlass.drivers.sql.bulk import Saving
 from windlass.drivers.sql.clock import SteadyClock
+from windlass.drivers.sql.listener import Listener
 from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.migrate_postgres import RELEASE, found
 from windlass.drivers.sql.queries import QUEUES_EACH, load_queries, positional
@@ -82,12 +81,9 @@ class PostgresStore:
     def __init__(self, url: str, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
         self._url = url
         self.pool = pool
-        self.sender = secrets.token_hex(4)
         self._synced = (0.0, 0.0)
         self._clock = SteadyClock(self._database_ms)
-        self._listener: Connection | None = None
-        self._heard: asyncio.Queue[str] = asyncio.Queue(maxsize=10_000)
-        self._missed = False
+        self.listener = Listener(self._connect, self._fetch_one)
         self._queries = {
             name: positional(sql.replace("{skip_locked}", "for update skip locked"))
             for name, sql in load_queries().items()
@@ -245,33 +241,20 @@ class PostgresStore:
         async with self.connection() as connection:
             if time.monotonic() - self._synced[0] > _SYNC_S:
                 await self.sync_clock(connection)
-        if self._listener is None or self._listener.is_closed():
-            try:
-                self._listener = await asyncpg.connect(self._url, server_settings=SETTINGS)
-                await self._listener.add_listener("windlass", self._hear)
-            except _LOST as error:
-                raise Unavailable(f"PostgreSQL: {error}") from error
-            return []
-        heard = [await self._heard.get()]
-        while not self._heard.empty():
-            heard.append(self._heard.get_nowait())
-        if self._missed:
-            self._missed = False
-            return []
-        return heard
+        try:
+            return await self.listener.notices()
+        except _LOST as error:
+            raise Unavailable(f"PostgreSQL: {error}") from error
 
-    def _hear(self, connection: Any, pid: int, channel: str, payload: object) -> None:
-        sender, _, notice = str(payload).partition(" ")
-        if sender == self.sender:
-            return
-        if self._heard.full():
-            self._missed = True
-        else:
-            self._heard.put_nowait(notice)
+    async def _connect(self) -> Connection:
+        return await asyncpg.connect(self._url, server_settings=SETTINGS)
+
+    async def _fetch_one(self, sql: str, *values: Any) -> Any:
+        async with self.connection() as connection:
+            return await connection.fetchval(sql, *values)
 
     async def close(self) -> None:
-        if self._listener is not None:
-            await self._listener.close()
+        await self.listener.close()
         await self.pool.close()
 
 
@@ -423,8 +406,8 @@ class PostgresSession:
         for table, rows in writes.stands.items():
             await self._check_standing(table, rows)
         saving = Saving(writes)
-        notices = [f"{self._store.sender} {notice}" for notice in writes.notices]
-        await self._connection.fetchval(saving.sql(bool(notices)), *saving.values(notices))
-        if self._transaction is not None:
-            transaction, self._transaction = self._transaction, None
-            await transaction.commit()
+        with self._store.listener.announced(writes.notices) as notices:
+            await self._connection.fetchval(saving.sql(bool(notices)), *saving.values(notices))
+            if self._transaction is not None:
+                transaction, self._transaction = self._transaction, None
+                await transaction.commit()
