@@ -1,7 +1,6 @@
 """SQLite alone: its write-ahead log begins anew however busy whoever writes is."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,10 @@ _COMMITS = 400
 _PAGES_EACH = 25
 
 
+def size_of(path: str) -> int:
+    return Path(path).stat().st_size
+
+
 async def test_the_log_stays_short_while_somebody_commits_all_the_time(tmp_path: Path) -> None:
     path = str(tmp_path / "windlass.db")
     migrate_sqlite.migrate(path)
@@ -28,7 +31,7 @@ async def test_the_log_stays_short_while_somebody_commits_all_the_time(tmp_path:
         row = a_run(f"run-{number}", params=long)
         async with store.session() as session:
             await session.save(Writes(made={Run: {row.id: row}}))
-        longest = max(longest, os.path.getsize(path + "-wal"))
+        longest = max(longest, size_of(path + "-wal"))
     assert await store.count(Run) == _COMMITS
     await store.close()
     written = _COMMITS * _PAGES_EACH * _PAGE
