@@ -19,6 +19,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 
+import msgspec
+
 from windlass.engine.demand import Demand, Demands
 from windlass.engine.fairness import JobQueue
 from windlass.engine.graphs import Graphs
@@ -70,10 +72,13 @@ class Advance:
         self.workspace = Workspace()
         self._jobs = JobQueue(self.workspace.has)
         self.limiting = LimitState()
+        bounds = limits or Limits()
+        beside = min(bounds.branches_per_turn, bounds.branches_beside)
         self._shared = Shared(
             store,
             graphs,
-            limits or Limits(),
+            bounds,
+            msgspec.structs.replace(bounds, branches_per_turn=beside),
             self.demands,
             self.workspace,
             batch_max,

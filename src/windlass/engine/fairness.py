@@ -51,6 +51,8 @@ _OTHERS_MS = 200
 """How long after its last job somebody else counts as being about."""
 _COME_AND_GO = 2
 """So many that have ended or wait by now are somebody, as one that goes on is."""
+_CROWD = 3
+"""So many runs are a crowd: nobody is to hold the others up for long."""
 _ABOUT_MAX = 1_024
 _SHARE = 400
 """What costly runs may cost together, for each millisecond, while others are about."""
@@ -120,6 +122,10 @@ class JobQueue:
         self._lines: dict[str, deque[AnyJob]] = {}
         self._about: dict[str, int] = {}
         """When runs that cost little last had a job taken, of late."""
+        self._recent: set[str] = set()
+        """Runs that had a job taken since a moment ago, and those of the moment before."""
+        self._recent_before: set[str] = set()
+        self._recent_until = 0
         self._credit = 0
         """What costly runs may cost right now while others are about; they may owe some."""
         self._credit_at = 0
@@ -159,15 +165,29 @@ class JobQueue:
         self._costs.at(now)
         self._earn(now)
         taken = self._take_cheap(count_max)
+        self._note_recent(now)
         for job in taken:
             if not isinstance(job, WriteJob):
                 self._about[job.run_id] = now
+                self._recent.add(job.run_id)
         if len(self._about) > _ABOUT_MAX:
             late = now - _OTHERS_MS
             self._about = {run: at for run, at in self._about.items() if at > late}
         if self._lines:
             taken += self._take_costly(count_max, now)
         return taken
+
+    @property
+    def crowded(self) -> bool:
+        """Whether several runs are about, whatever each of them costs."""
+        return max(len(self._recent), len(self._recent_before)) >= _CROWD
+
+    def _note_recent(self, now: int) -> None:
+        if now >= self._recent_until:
+            recent = now < self._recent_until + _OTHERS_MS
+            self._recent_before = self._recent if recent else set()
+            self._recent = set()
+            self._recent_until = now + _OTHERS_MS
 
     def rest_ms(self, now: int) -> int:
         """How long all that waits had better go on waiting, unless somebody else comes."""

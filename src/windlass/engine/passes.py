@@ -54,6 +54,8 @@ class Shared(msgspec.Struct):
     store: Store
     graphs: Graphs
     limits: Limits
+    limits_beside: Limits
+    """The same while several runs are about."""
     demands: Demands
     workspace: Workspace
     batch_max: int
@@ -84,6 +86,7 @@ class Pass:
         self.due: dict[str, bool] = {}
         """Limits it looks at because their time has come."""
         self.now = shared.store.now()
+        self.limits = shared.limits_beside if shared.jobs.crowded else shared.limits
 
     def undo(self) -> None:
         """Forget every row this pass was built on, and take back what it gave."""
@@ -263,7 +266,7 @@ class Pass:
         return None
 
     def _ask(self, job: Job | StartJob, view: LoadedRun) -> Decision:
-        limits = self.shared.limits
+        limits = self.limits
         if isinstance(job, StartJob):
             if view.run is not None:
                 # The commit of an earlier try did happen after all.

@@ -10,8 +10,10 @@ class Limits(msgspec.Struct, frozen=True):
     """How often a task may lose its worker before it fails, unless its node says otherwise."""
     push_backs_max: int = 1_000
     """How often a task's service may ask to be left alone before that counts as a failure."""
-    branches_per_turn: int = 500
+    branches_per_turn: int = 1000
     """How many branches of a fan-out are made in one transaction."""
+    branches_beside: int = 100
+    """The same while several runs are about: each of them waits for it."""
     visits_per_turn: int = 10_000
     """How many nodes one event may pass through; a loop that does no work ends here."""
     steps_per_event: int = 250_000

@@ -191,15 +191,15 @@ async def test_rows_of_no_run_are_never_held_up() -> None:
 def test_a_run_that_has_ended_or_waits_is_nobody_to_rest_for() -> None:
     queue = JobQueue(lambda run_id: run_id != "gone")
     spend(queue, "bad")
-    for number in range(200):
+    for number in range(400):
         queue.add(timer("bad", number))
     queue.add(timer("gone"))
-    first = queue.take(256, NOW)
+    first = queue.take(512, NOW)
     assert runs_of(first)[0] == "gone"
     # Somebody like it may come: what is taken at a time is short to wait for, and nothing rests.
-    assert 1 < len(first) < 200
+    assert 1 < len(first) < 400
     assert queue.rest_ms(NOW + 1) == 0
-    assert len(queue.take(256, NOW + 1)) == 201 - len(first)
+    assert len(queue.take(512, NOW + 1)) == 401 - len(first)
 
 
 def test_where_runs_come_and_go_the_next_is_soon_to_come() -> None:
@@ -211,3 +211,21 @@ def test_where_runs_come_and_go_the_next_is_soon_to_come() -> None:
     queue.add(timer("gone too"))
     assert runs_of(queue.take(256, NOW)) == ["gone", "gone too"]
     assert 0 < queue.rest_ms(NOW) <= 200
+
+
+def test_three_runs_within_a_moment_are_a_crowd_and_two_are_none() -> None:
+    queue = JobQueue(lambda run_id: True)
+    for run_id in ("one", "two"):
+        queue.add(timer(run_id))
+    queue.take(256, NOW)
+    assert not queue.crowded
+    queue.add(timer("three"))
+    queue.take(256, NOW + 100)
+    assert queue.crowded
+    queue.add(timer("one"))
+    queue.take(256, NOW + 250)
+    assert queue.crowded, "they were about a moment ago"
+    for later in (500, 1_000):
+        queue.add(timer("one"))
+        queue.take(256, NOW + later)
+    assert not queue.crowded

@@ -71,6 +71,8 @@ def expand(turn: Turn, container: Task) -> None:
     if container.generation:
         known = turn.rows(Task, [branch_id(container.id, index) for index in range(first, last)])
     inputs = branch_inputs(turn, container, node, first, last)
+    if last == container.total:
+        turn.view.memo.pop(("items", container.id), None)
     try:
         branches = [
             new_branch(turn, container, node, index, value, released=index - first < room)
@@ -116,8 +118,6 @@ def items_of(turn: Turn, container: Task) -> list[Json]:
     if items is None:
         cut = msgspec.json.decode(container.input or "[]", type=list[msgspec.Raw])
         items = memo[key] = [bytes(item).decode() for item in cut]
-    if container.made + turn.limits.branches_per_turn >= container.total:
-        memo.pop(key)
     return items
 
 
