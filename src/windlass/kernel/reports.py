@@ -35,7 +35,6 @@ from windlass.kernel.turn import Turn
 from windlass.kernel.visits import visit_all
 from windlass.model.errors import Conflict, NotFound, StaleLease
 from windlass.model.graph import Kind
-from windlass.model.ids import task_of
 from windlass.model.rows import Attempt, Failure, Json, Task, Timer
 from windlass.model.states import ATTEMPT_LIVE, AttemptState, Role, TaskState
 
@@ -70,24 +69,33 @@ def wake(turn: Turn, event: WakeTask) -> Decision:
     return finish(turn, "task.woken", task.id, True)
 
 
-def live(turn: Turn, attempt_id: str) -> tuple[Task, Attempt]:
-    """An attempt that still holds its task, or `StaleLease`."""
+def known(turn: Turn, attempt_id: str) -> Attempt:
     attempt = turn.get(Attempt, attempt_id)
     if attempt is None:
         raise NotFound(f'no attempt "{attempt_id}"')
+    return attempt
+
+
+def live(turn: Turn, attempt_id: str) -> tuple[Task, Attempt]:
+    """An attempt that still holds its task, or `StaleLease`."""
+    attempt = known(turn, attempt_id)
+    return held_by(turn, attempt), attempt
+
+
+def held_by(turn: Turn, attempt: Attempt) -> Task:
+    """The task an attempt still holds, or `StaleLease`."""
     if attempt.state not in ATTEMPT_LIVE:
-        raise StaleLease(f"attempt {attempt_id} has already ended as {attempt.state}")
-    task = turn.task(task_of(attempt_id))
+        raise StaleLease(f"attempt {attempt.id} has already ended as {attempt.state}")
+    task = turn.task(attempt.task_id)
     if task.attempts != attempt.number or not is_held(task):
-        raise StaleLease(f"attempt {attempt_id} no longer holds its task")
-    return task, attempt
+        raise StaleLease(f"attempt {attempt.id} no longer holds its task")
+    return task
 
 
-def reported(turn: Turn, attempt_id: str, output: Json | None = None) -> tuple[Task, Attempt]:
+def reported(turn: Turn, attempt: Attempt, output: Json | None = None) -> tuple[Task, Attempt]:
     """An attempt whose outcome counts: it holds its task, or has lost it and nobody took it."""
-    attempt = turn.get(Attempt, attempt_id)
-    again = None if attempt is None else late.claim_again(turn, attempt, output)
-    return again or live(turn, attempt_id)
+    again = late.claim_again(turn, attempt, output)
+    return again or (held_by(turn, attempt), attempt)
 
 
 def started(turn: Turn, event: AttemptStarted) -> Decision:
@@ -99,12 +107,12 @@ def started(turn: Turn, event: AttemptStarted) -> Decision:
 
 
 def succeeded(turn: Turn, event: AttemptSucceeded) -> Decision:
-    attempt = turn.get(Attempt, event.attempt_id)
-    if attempt is not None and attempt.state not in ATTEMPT_LIVE:
+    attempt = known(turn, event.attempt_id)
+    if attempt.state not in ATTEMPT_LIVE:
         refused = attempt.output is not None and attempt.output == event.output
         if refused or attempt.state is AttemptState.SUCCEEDED:
             return Decision(answer="duplicate")
-    task, attempt = reported(turn, event.attempt_id, event.output)
+    task, attempt = reported(turn, attempt, event.output)
     turn.usage = (attempt.id, event.usage) if event.usage else None
     if attempt.role is Role.VERIFY:
         judged = verifying.judge(turn, task, attempt, event.output, event.log)
@@ -129,13 +137,13 @@ def succeeded(turn: Turn, event: AttemptSucceeded) -> Decision:
 
 
 def failed(turn: Turn, event: AttemptFailed) -> Decision:
-    attempt = turn.get(Attempt, event.attempt_id)
-    if attempt is not None and attempt.error == event.failure.json():
+    attempt = known(turn, event.attempt_id)
+    if attempt.error == event.failure.json():
         return Decision(answer="duplicate")
     if event.failure.kind in NO_OUTCOME:
-        task, attempt = live(turn, event.attempt_id)
+        task = held_by(turn, attempt)
     else:
-        task, attempt = reported(turn, event.attempt_id)
+        task, attempt = reported(turn, attempt)
     turn.usage = (attempt.id, event.usage) if event.usage else None
     outcomes.ended_without_result(turn, task, attempt, event.failure, event.log)
     return finish(turn, "attempt.failed", task.id, "accepted")
