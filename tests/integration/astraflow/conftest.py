@@ -23,18 +23,12 @@ def server_args() -> tuple[str, ...]:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> str:
-    """What the server keeps everything in; a module may have its tests run on others as well."""
-    return f"sqlite:///{tmp_path / 'windlass.db'}"
-
-
-@pytest.fixture
 async def server(
-    database: str, tmp_path: Path, server_args: tuple[str, ...]
+    fresh_database: str, tmp_path: Path, server_args: tuple[str, ...]
 ) -> AsyncIterator[LinkServer]:
     log = tmp_path / "server.log"
     process = ServerProcess(
-        database, "--admin-token", TOKEN, "--lease-s", "2", *server_args, log=log
+        fresh_database, "--admin-token", TOKEN, "--lease-s", "2", *server_args, log=log
     )
     with started(process):
         served = LinkServer(process, log)

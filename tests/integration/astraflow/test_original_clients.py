@@ -16,12 +16,6 @@ from tests.packages import archive
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def database(fresh_database: str) -> str:
-    """Both kinds, in turn."""
-    return fresh_database
-
-
 Json = dict[str, Any]
 
 

@@ -63,15 +63,17 @@ def lease_s() -> float:
 
 
 @pytest.fixture
-def link_process(tmp_path: Path, lease_s: float) -> Iterator[ServerProcess]:
-    process = ServerProcess(
-        f"sqlite:///{tmp_path / 'windlass.db'}",
-        "--admin-token",
-        TOKEN,
-        "--lease-s",
-        str(lease_s),
-        log=tmp_path / "server.log",
-    )
+def server_args(lease_s: float) -> tuple[str, ...]:
+    """Options of the server; a module may have others."""
+    return ("--lease-s", str(lease_s))
+
+
+@pytest.fixture
+def link_process(
+    fresh_database: str, tmp_path: Path, server_args: tuple[str, ...]
+) -> Iterator[ServerProcess]:
+    args = ("--admin-token", TOKEN, *server_args)
+    process = ServerProcess(fresh_database, *args, log=tmp_path / "server.log")
     with started(process):
         yield process
 

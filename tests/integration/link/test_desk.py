@@ -1,17 +1,15 @@
 """The ledger and the blackboard on the link: for plain services and for handlers of packages."""
 
 import asyncio
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integration.link.conftest import TOKEN, LinkServer
-from tests.integration.link.test_our_worker import build, present, publish
+from tests.integration.link.conftest import LinkServer
+from tests.integration.link.kit import linked, package
+from tests.integration.link.test_our_worker import present, publish
 from tests.integration.link.workflows import node, uuid, workflow
-from windlass.testing.processes import Process, ServerProcess, started, worker_process
 
 pytestmark = pytest.mark.anyio
 
@@ -80,60 +78,6 @@ def failing(ctx):
 KINDS = ("plain", "waiting", "failing")
 
 
-@pytest.fixture
-def link_process(tmp_path: Path) -> Iterator[ServerProcess]:
-    args = ("--admin-token", TOKEN, "--lease-s", "2")
-    url = f"sqlite:///{tmp_path / 'windlass.db'}"
-    process = ServerProcess(url, *args, log=tmp_path / "server.log")
-    with started(process):
-        yield process
-
-
-def package(folder: Path) -> Path:
-    adapters = folder / "kit" / "adapters"
-    adapters.mkdir(parents=True)
-    (adapters / "kit.py").write_text(HANDLERS)
-    adapter = {"name": "kit", "entrypoint": "kit", "capabilities": [f"kit.{k}" for k in KINDS]}
-    nodes = [
-        {
-            "type": f"kit.{kind}",
-            "role": "node",
-            "status": "published",
-            "category": "Test",
-            "label": kind,
-            "adapter": "kit",
-            "handler": kind,
-            "schema": {"parameters": {"type": "object"}, "results": {"type": "object"}},
-        }
-        for kind in KINDS
-    ]
-    manifest = {
-        "schemaVersion": "1.0.0",
-        "name": "kit",
-        "version": "1.0.0",
-        "description": "Acts outside.",
-        "adapters": [{**adapter, "description": "All of it."}],
-        "python": {"requires": ">=3.11"},
-        "nodes": nodes,
-    }
-    (folder / "kit" / "manifest.json").write_text(json.dumps(manifest))
-    return build(folder / "kit", folder / "kit.cwx")
-
-
-def linked(server: LinkServer, folder: Path) -> Process:
-    (folder / "desk_services.py").write_text(SERVICES)
-    return worker_process(
-        "desk_services:worker",
-        server.url,
-        "link",
-        *("--id", "w1", "--packages-dir", str(folder / "packages")),
-        *("--data-dir", str(folder / "data")),
-        path=[folder],
-        token=TOKEN,
-        log=folder / "worker.log",
-    )
-
-
 async def actions(server: LinkServer, run_id: str) -> set[tuple[str, str]]:
     found = (await server.http.get(f"/api/v1/runs/{run_id}/actions")).json()["items"]
     return {(one["tool"], one["state"]) for one in found}
@@ -142,8 +86,8 @@ async def actions(server: LinkServer, run_id: str) -> set[tuple[str, str]]:
 async def test_handlers_on_the_link_have_a_ledger_and_a_blackboard(
     server: LinkServer, tmp_path: Path
 ) -> None:
-    await publish(server, await asyncio.to_thread(package, tmp_path))
-    worker = linked(server, tmp_path)
+    await publish(server, await asyncio.to_thread(package, tmp_path, HANDLERS, KINDS))
+    worker = linked(server, tmp_path, SERVICES)
     await asyncio.to_thread(worker.start)
     try:
         await present(server, "w1")

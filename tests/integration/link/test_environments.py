@@ -1,17 +1,15 @@
 """Environments of tasks on the link: plain services and packages' nodes work in their places."""
 
 import asyncio
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.integration.link.conftest import TOKEN, LinkServer
-from tests.integration.link.test_our_worker import build, present, publish
+from tests.integration.link.conftest import LinkServer
+from tests.integration.link.kit import linked, package
+from tests.integration.link.test_our_worker import present, publish
 from tests.integration.link.workflows import node, uuid, workflow
-from windlass.testing.processes import Process, ServerProcess, started, worker_process
 
 pytestmark = pytest.mark.anyio
 
@@ -64,58 +62,8 @@ KINDS = ("plain", "waiting", "without")
 
 
 @pytest.fixture
-def link_process(tmp_path: Path) -> Iterator[ServerProcess]:
-    args = ("--admin-token", TOKEN, "--lease-s", "2", "--env-noop")
-    url = f"sqlite:///{tmp_path / 'windlass.db'}"
-    process = ServerProcess(url, *args, log=tmp_path / "server.log")
-    with started(process):
-        yield process
-
-
-def package(folder: Path) -> Path:
-    """A package whose nodes work in places."""
-    adapters = folder / "kit" / "adapters"
-    adapters.mkdir(parents=True)
-    (adapters / "kit.py").write_text(HANDLERS)
-    adapter = {"name": "kit", "entrypoint": "kit", "capabilities": [f"kit.{k}" for k in KINDS]}
-    nodes = [
-        {
-            "type": f"kit.{kind}",
-            "role": "node",
-            "status": "published",
-            "category": "Test",
-            "label": kind,
-            "adapter": "kit",
-            "handler": kind,
-            "schema": {"parameters": {"type": "object"}, "results": {"type": "object"}},
-        }
-        for kind in KINDS
-    ]
-    manifest = {
-        "schemaVersion": "1.0.0",
-        "name": "kit",
-        "version": "1.0.0",
-        "description": "Works in places.",
-        "adapters": [{**adapter, "description": "All of it."}],
-        "python": {"requires": ">=3.11"},
-        "nodes": nodes,
-    }
-    (folder / "kit" / "manifest.json").write_text(json.dumps(manifest))
-    return build(folder / "kit", folder / "kit.cwx")
-
-
-def linked(server: LinkServer, folder: Path) -> Process:
-    (folder / "place_services.py").write_text(SERVICES)
-    return worker_process(
-        "place_services:worker",
-        server.url,
-        "link",
-        *("--id", "w1", "--packages-dir", str(folder / "packages")),
-        *("--data-dir", str(folder / "data")),
-        path=[folder],
-        token=TOKEN,
-        log=folder / "worker.log",
-    )
+def server_args() -> tuple[str, ...]:
+    return ("--lease-s", "2", "--env-noop")
 
 
 async def actions(server: LinkServer, run_id: str) -> list[tuple[str, str]]:
@@ -128,8 +76,8 @@ async def test_services_and_packages_on_the_link_work_in_their_places(
 ) -> None:
     box: dict[str, Any] = {"name": "box", "kind": "noop", "capacity": 4}
     assert (await server.http.post("/api/v1/envs/resources", json=box)).status_code == 201
-    await publish(server, await asyncio.to_thread(package, tmp_path))
-    worker = linked(server, tmp_path)
+    await publish(server, await asyncio.to_thread(package, tmp_path, HANDLERS, KINDS))
+    worker = linked(server, tmp_path, SERVICES)
     await asyncio.to_thread(worker.start)
     try:
         await present(server, "w1")

@@ -42,9 +42,9 @@ class Keeper(SecondGeneration):
 
 
 async def test_a_run_that_ends_here_is_released_at_a_worker_there(
-    server: LinkServer, tmp_path: Path
+    server: LinkServer, fresh_database: str, tmp_path: Path
 ) -> None:
-    other = ServerProcess(f"sqlite:///{tmp_path / 'windlass.db'}", "--admin-token", TOKEN)
+    other = ServerProcess(fresh_database, "--admin-token", TOKEN)
     with started(other):
         there = LinkServer(other, tmp_path / "server.log")
         worker = Keeper(there)

@@ -1,7 +1,7 @@
 """Plain services on a live link: bounded as everywhere, timed from their begin, heard at once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.link.conftest import TOKEN, LinkServer
 from tests.integration.link.test_our_worker import present
-from windlass.testing.processes import ServerProcess, started, worker_process
+from windlass.testing.processes import worker_process
 
 pytestmark = pytest.mark.anyio
 
@@ -40,12 +40,8 @@ def talk(ctx, go_on: str):
 
 
 @pytest.fixture
-def link_process(tmp_path: Path) -> Iterator[ServerProcess]:
-    args = ("--admin-token", TOKEN)
-    url = f"sqlite:///{tmp_path / 'windlass.db'}"
-    process = ServerProcess(url, *args, log=tmp_path / "server.log")
-    with started(process):
-        yield process
+def server_args() -> tuple[str, ...]:
+    return ()
 
 
 @asynccontextmanager
