@@ -55,7 +55,7 @@ def test_runs_wait_for_their_place_over_two_servers_and_kill_9(two: tuple[Served
     set_quota(here.http, "quota:runs@ml", 1)
     wait_until(lambda: len(there.http.get("/api/v1/limit-rules").json()["items"]) == 2)
     here.push("asks", ASK)
-    # Each server hears of rules by itself; a run that finds it knows of them waits for its place.
+    # Each server hears of each rule by itself, and what it starts before is not under it.
     wait_until(lambda: knows(there))
     ids = [(here, there)[n % 2].start("asks", project="ml" if n % 3 else "") for n in range(RUNS)]
     assert states(there, ids).count("waiting") == 3
@@ -80,9 +80,11 @@ def test_runs_wait_for_their_place_over_two_servers_and_kill_9(two: tuple[Served
 
 
 def knows(served: Served) -> bool:
-    """Whether a server has heard of the quotas: what is started there is under them."""
+    """Whether a server has heard of both quotas: what is started there is under each. A key is in
+    use once a run is under it, and nobody but this has started any."""
     run_id = served.start("asks", project="ml")
-    known = bool(served.http.get("/api/v1/limits", params={"key": "quota:runs"}).json()["items"])
+    keys = {use["key"] for use in served.http.get("/api/v1/limits").json()["items"]}
+    known = keys == {"quota:runs", "quota:runs@ml"}
     served.http.post(f"/api/v1/runs/{run_id}/cancel", json={})
     wait_until(lambda: states(served, [run_id]) == ["cancelled"])
     return known
