@@ -98,6 +98,9 @@ class Advance:
         self.batch_max = batch_max
         self._outage_s = outage_s
         self._wake = asyncio.Event()
+        self.pass_over = asyncio.Event()
+        """Set while no pass is made, and for whoever waits each time one is over."""
+        self.pass_over.set()
 
     # Callers
 
@@ -171,6 +174,7 @@ class Advance:
     async def run_once(self) -> int:
         """One pass over what waits; returns how many jobs it answered."""
         jobs = self._jobs.take(self.batch_max, _loop_ms())
+        self.pass_over.clear()
         try:
             await self._commit(jobs, locked=False)
         except Raced:
@@ -192,6 +196,8 @@ class Advance:
             if not jobs:
                 # Claims are what failed: they wait for the next look, not for us to spin.
                 self.demands.looked(self.demands.backlog(1, {}), ())
+        finally:
+            self.pass_over.set()
         self._waiting_since = time.monotonic() if self._jobs else None
         return len(jobs)
 

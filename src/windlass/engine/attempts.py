@@ -3,6 +3,7 @@
 import asyncio
 import hmac
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from hashlib import blake2b
 from typing import Any
@@ -22,6 +23,8 @@ from windlass.model.values import readable, storable
 
 _LOG_CHARS_MAX = 1_000_000
 _MESSAGE_CHARS_MAX = 100_000
+_PASS_S_MAX = 5.0
+"""A pass that takes longer meets a database that is away; what it gives then is given back."""
 
 
 class Attempts:
@@ -79,7 +82,7 @@ class Attempts:
             async with asyncio.timeout(wait_s):
                 return await waiting.assignments()
         except TimeoutError:
-            return waiting.withdraw()
+            return await waiting.leave()
         except asyncio.CancelledError:
             # The caller is gone. What was given to it goes back to the queue at once.
             for given in waiting.withdraw():
@@ -193,6 +196,16 @@ class WaitingDemand:
 
     async def assignments(self) -> list[Assignment]:
         return await asyncio.shield(self._demand.answer)
+
+    async def leave(self) -> list[Assignment]:
+        advance, demand = self._engine.advance, self._demand
+        advance.demands.drop(demand)
+        if demand.matched and not demand.answer.done():
+            # Only the pass under way can have picked something for it, and tells when it is over.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PASS_S_MAX):
+                    await advance.pass_over.wait()
+        return self.withdraw()
 
     def withdraw(self) -> list[Assignment]:
         self._engine.advance.demands.drop(self._demand)

@@ -31,6 +31,7 @@ class Demand:
         "holder",
         "lease_ms",
         "load",
+        "matched",
         "queues",
         "shared",
         "slots",
@@ -62,6 +63,8 @@ class Demand:
         self.holder = holder or worker_id
         self.url = url
         self.load = load
+        self.matched = False
+        """Whether a pass has ever picked a task for it, which may be on its way."""
         self.given: list[Assignment] = []
         self.answer: asyncio.Future[list[Assignment]] = asyncio.get_running_loop().create_future()
 
@@ -233,6 +236,7 @@ class Demands:
                 matches.unplaced.append((task, resource))
             else:
                 taken.add(best, queue)
+                best.matched = True
                 if shares is not None:
                     shares.served(task)
                 matches.pairs.append((best, task))

@@ -32,8 +32,13 @@ class Waiting(Protocol):
         """Wait until there is at least one."""
         ...
 
+    async def leave(self) -> list[Assignment]:
+        """Stop waiting, while somebody is still there to take what a commit under way gives."""
+        ...
+
     def withdraw(self) -> list[Assignment]:
-        """Stop waiting; returns what had been given in the same moment."""
+        """Stop waiting, at once; returns what had been given in the same moment. What a commit
+        under way gives goes back to its queue."""
         ...
 
 

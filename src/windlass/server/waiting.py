@@ -54,6 +54,8 @@ async def wait_for_work(
     try:
         if not given.done():
             await asyncio.wait([given, *others], timeout=wait_s, return_when="FIRST_COMPLETED")
+        if not given.done() and not gone.done():
+            await waiting.leave()
     finally:
         found = list(given.result()) if given.done() and not given.cancelled() else []
         given.cancel()

@@ -132,7 +132,7 @@ class PodLauncher:
             async with asyncio.timeout(_LOOK_S):
                 return await waiting.assignments()
         except TimeoutError:
-            return waiting.withdraw()
+            return await waiting.leave()
         except asyncio.CancelledError:
             for given in waiting.withdraw():
                 self._work.give_back(given.attempt_id)
