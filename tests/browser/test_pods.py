@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.seed import seed_pods
 from tests.browser.test_pages import barriers
 from tests.integration.pods import Cluster
-from windlass.testing.kube import KubeServer
+from windlass.testing.kube import KubeServer, kinds
 from windlass.testing.loopback import free_port
 from windlass.testing.processes import ServerProcess, started, wait_until
 
@@ -92,6 +92,12 @@ def test_a_pod_tells_what_happened_to_it_and_what_it_waits_for(
     waits = detail.locator("[data-pod-event=waits]")
     expect(waits.last).to_contain_text("waits for a node: 0/3 nodes are available")
     expect(detail.get_by_text("no node yet")).to_be_visible()
+    cluster.kube.events.tell("team-a", name, "FailedMount", "no such volume", count=4)
+    fuller = kinds.condition("PodScheduled", kinds.now(), "False", "Unschedulable", message="0/4")
+    cluster.set(cluster.pod(runs["waits"]), {"conditions": [fuller]})
+    mounted = detail.locator("[data-kubernetes-event=FailedMount]")
+    expect(mounted).to_contain_text("4", timeout=15_000)
+    expect(mounted).to_contain_text("no such volume")
     assert not barriers(page, "a pod")
     # It moves while one looks, and what it waited for stays in its story.
     cluster.begin(runs["waits"], "n7")

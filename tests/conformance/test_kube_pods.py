@@ -248,6 +248,49 @@ def test_a_secret_is_made_once_given_an_owner_and_deleted(api: Api) -> None:
     assert api.http.delete(f"{path}/one").status_code == 404
 
 
+def test_events_are_listed_by_what_they_are_about(api: Api) -> None:
+    """`core/v1`: field selectors of events, whatever part of Kubernetes made them."""
+    path = f"/api/v1/namespaces/{api.namespace}/events"
+    pods = {name: api.create(name)["metadata"] for name in ("one", "two")}
+
+    def tell(pod: str, name: str, **more: object) -> httpx.Response:
+        about = {"kind": "Pod", "namespace": api.namespace, "name": pod, "uid": pods[pod]["uid"]}
+        event = {"metadata": {"name": name}, "involvedObject": about, "type": "Warning"}
+        return api.http.post(path, json={**event, "message": f"of {pod}", **more})
+
+    times = {"firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-01T00:05:00Z"}
+    kubelet = {"source": {"component": "kubelet"}, "count": 3, **times}
+    assert tell("one", "one.1", reason="BackOff", **kubelet).status_code == 201
+    scheduler = {
+        "reason": "FailedScheduling",
+        "action": "Scheduling",
+        "eventTime": "2026-01-01T00:00:00.000001Z",
+        "reportingComponent": "default-scheduler",
+        "reportingInstance": "default-scheduler-0",
+    }
+    assert tell("one", "one.2", **scheduler).status_code == 201
+    assert tell("two", "two.1", reason="Pulled", **kubelet).status_code == 201
+    elsewhere = {"kind": "Pod", "namespace": "elsewhere", "name": "one"}
+    assert tell("one", "one.3", involvedObject=elsewhere).status_code == 422
+
+    def listed(selector: str, **more: str) -> Any:
+        return api.http.get(path, params={"fieldSelector": selector, **more}).json()
+
+    uid = f"involvedObject.uid={pods['one']['uid']}"
+    found = {one["metadata"]["name"]: one for one in listed(uid)["items"]}
+    assert set(found) == {"one.1", "one.2"}
+    assert (found["one.1"]["count"], found["one.1"]["lastTimestamp"]) == (3, times["lastTimestamp"])
+    assert found["one.2"]["lastTimestamp"] is None
+    assert found["one.2"]["eventTime"] == scheduler["eventTime"]
+    only = listed(f"{uid},reason=BackOff")["items"]
+    assert [one["metadata"]["name"] for one in only] == ["one.1"]
+    first = listed(uid, limit="1")
+    rest = listed(uid, limit="1", **{"continue": first["metadata"]["continue"]})
+    assert len(first["items"]) == len(rest["items"]) == 1
+    refused = api.http.get(path, params={"fieldSelector": "message=x"})
+    assert refused.status_code == 400
+
+
 def test_a_lease_is_written_by_whoever_read_it_last(api: Api) -> None:
     path = f"/apis/coordination.k8s.io/v1/namespaces/{api.namespace}/leases"
     spec = {"holderIdentity": "a", "leaseDurationSeconds": 15}

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from tests.faults.planted import Patch, fault
 from windlass.drivers.dispatch import pod_manifest
+from windlass.drivers.dispatch.pod_events import Waiting
 from windlass.drivers.dispatch.pod_sync import PodSync, _gone
 from windlass.kernel import pods
 from windlass.kernel.decision import Decision
@@ -78,7 +79,7 @@ def pod_heard_twice(patch: Patch) -> None:
 
 @fault("an attempt whose pod was never made is taken for one whose pod is lost", needs=NEEDS)
 def pod_never_made(patch: Patch) -> None:
-    async def missing(self: PodSync, found: Detached, waits: dict[str, str]) -> None:
+    async def missing(self: PodSync, found: Detached, waits: dict[str, Waiting]) -> None:
         await self._work.observe(found.attempt_id, _gone(found, PodReason.NODE_LOST))
 
     patch.setattr(PodSync, "_missing", missing)

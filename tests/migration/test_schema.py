@@ -48,6 +48,7 @@ NAMES = [
     "0018_pod_list",
     "0019_manifests",
     "0020_views_and_bulk",
+    "0021_pod_records",
 ]
 WHERE_ROWS_ARE = (
     access,

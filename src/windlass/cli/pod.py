@@ -9,7 +9,8 @@ from windlass.cli.tables import Column
 from windlass.cli.texts import first_line, short_ids
 from windlass.cli.views import STATE, at
 from windlass.client import Client
-from windlass.client.pod_calls import PodInfo, PodPageInfo
+from windlass.client.pod_calls import KubernetesEventsInfo, PodInfo, PodPageInfo
+from windlass.model.pod_records import EventsState
 from windlass.model.states import AttemptState
 
 _FIELDS = ("attempt_id", "run_id", "flow", "task_id", "node", "number", "namespace", "pod", "uid")
@@ -81,13 +82,29 @@ def show(client: Client, pod: str, as_json: bool) -> None:
     """
     found = client.pod(pod if "@" in pod else attempt_of(client, pod))
     if as_json:
-        output.show_fields(found, ("pod", *_ASKED, "events"), as_json=True)
+        output.show_fields(found, ("pod", *_ASKED, "events", "kubernetes"), as_json=True)
         return
     output.show_fields(found.pod, (*_FIELDS, *_MORE, *_SAID), as_json=False)
     output.show_fields(found, _ASKED, as_json=False)
     for event in found.events:
         said = " ".join(filter(None, (event.state, event.node, first_line(event.message))))
         print_line(f"{at('at')(event)}\t{event.kind}\t{said}")
+    print_kubernetes(found.kubernetes)
+
+
+def print_kubernetes(events: KubernetesEventsInfo | None) -> None:
+    """What Kubernetes itself says happened to a pod."""
+    if events is None:
+        return
+    if events.state == EventsState.FORBIDDEN:
+        print_line("Kubernetes' events may not be read: grant the server get and list of events")
+        return
+    if events.older:
+        print_line(f"kubernetes\t{events.older} older events are not kept")
+    for event in events.items:
+        times = f" (x{event.count})" if event.count > 1 else ""
+        said = f"{event.type} {event.reason}{times}: {first_line(event.message)}"
+        print_line(f"{at('last_at')(event)}\tkubernetes\t{said}")
 
 
 def attempt_of(client: Client, name: str) -> str:

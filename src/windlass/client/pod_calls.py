@@ -49,6 +49,27 @@ class PodEventInfo(Shape, frozen=True, kw_only=True):
     failure_class: str = ""
 
 
+class KubernetesEventInfo(Shape, frozen=True, kw_only=True):
+    """What Kubernetes says happened to a pod, once or several times."""
+
+    type: str
+    reason: str
+    message: str
+    source: str = ""
+    count: int = 1
+    first_at: int = 0
+    last_at: int = 0
+
+
+class KubernetesEventsInfo(Shape, frozen=True, kw_only=True):
+    """Kubernetes' own events of a pod, the most recent last."""
+
+    state: str
+    items: list[KubernetesEventInfo]
+    older: int = 0
+    at: int = 0
+
+
 class PodDetailInfo(Shape, frozen=True, kw_only=True):
     """A pod with all that is known of it; what happened to it the oldest first."""
 
@@ -58,6 +79,8 @@ class PodDetailInfo(Shape, frozen=True, kw_only=True):
     memory: str = ""
     gpu: int = 0
     events: list[PodEventInfo]
+    kubernetes: KubernetesEventsInfo | None = None
+    """None until they were asked for."""
 
 
 class PodPageInfo(Page[PodInfo], frozen=True, kw_only=True):

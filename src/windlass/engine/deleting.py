@@ -17,6 +17,7 @@ from windlass.model.errors import Conflict
 from windlass.model.ledger import Action, Approval
 from windlass.model.limits import LimitUse, limit_id
 from windlass.model.patches import GraphPatch
+from windlass.model.pod_records import PodRecord
 from windlass.model.rows import (
     Artifact,
     Attempt,
@@ -44,6 +45,7 @@ OF_A_RUN: tuple[tuple[type[Row], str], ...] = (
     (Effect, "id"),
     (Variable, "key"),
     (LogChunk, "number"),
+    (PodRecord, "kind"),
     (Checkpoint, "id"),
     (Timer, "due_at"),
     (BoardEntry, "key"),

@@ -22,7 +22,6 @@ from windlass.engine.installing import Installing
 from windlass.engine.jobs import Job, Outdated, WriteJob, rows_of
 from windlass.engine.limits.rules import RULES_MAX, Rules
 from windlass.engine.loops.forever import Duties
-from windlass.engine.pod_waits import PodWaits
 from windlass.engine.run_counts import RunCounts
 from windlass.engine.tenants import Tenants, TenantStore
 from windlass.engine.window_counts import WindowCounts
@@ -32,7 +31,6 @@ from windlass.model.envs import EnvResource
 from windlass.model.errors import Unavailable
 from windlass.model.ids import uuid7
 from windlass.model.limits import RETRY_KEY, Limit, LimitRule, LimitUse, image_key, usual_burst
-from windlass.model.reasons import Reason
 from windlass.model.rows import Row
 from windlass.model.tenants import ALL, DEFAULT
 from windlass.ports.store import Cond, Store
@@ -115,10 +113,6 @@ class Engine:
         """By package (`name@version`): whom this process told last to install it."""
         self.fact_counts: Counter[str] = Counter()
         """What became of the facts that were stated here."""
-        self.pods_wait: dict[str, Reason] = {}
-        """What pods that have not begun wait for, by attempt, where this process launches them."""
-        self.pods_waited = PodWaits()
-        """What they have waited for before."""
         self.change_locks = ChangeLocks()
         self.feed = Feed()
         self.duties = Duties()

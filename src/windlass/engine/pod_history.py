@@ -56,8 +56,7 @@ async def history_of(engine: Engine, found: FoundPod) -> list[PodStep]:
     ]
     events = await engine.store.page(Event, where, order="seq", limit=_EVENTS_MAX)
     steps = [step for event in events for step in _steps(event, attempt.id)]
-    waits = engine.system.pods_waited.of(attempt.id)
-    steps += [PodStep(at, "waits", reason=reason) for at, reason in waits]
+    steps += [PodStep(wait.at, "waits", reason=wait.reason) for wait in found.seen.waits]
     if attempt.cancel_at is not None:
         steps.append(PodStep(attempt.cancel_at, "stopping"))
     # What comes at the same moment keeps its order: events before what was seen after them.

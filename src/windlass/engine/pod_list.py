@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from windlass.engine.engine import Engine
 from windlass.engine.pod_progress import PodProgress, progress_of_all
+from windlass.engine.pod_records import PodSeen, seen_of
 from windlass.model.errors import DefinitionError, NotFound
 from windlass.model.graph import Transport
 from windlass.model.pods import NO_POD, PodSpec
@@ -36,6 +37,7 @@ class FoundPod(NamedTuple):
     spec: PodSpec
     """What its node says of its pods."""
     progress: tuple[PodProgress, int] | None
+    seen: PodSeen
 
 
 async def find_pods(engine: Engine, filter_: PodFilter, before: str, limit: int) -> list[FoundPod]:
@@ -76,12 +78,13 @@ async def described(engine: Engine, ids: Sequence[str]) -> list[FoundPod]:
     task_by_id = {row.id: row for row in tasks}
     run_by_id = {row.id: row for row in runs}
     progress = await progress_of_all(engine, [row.id for row in attempts])
+    seen = await seen_of(engine, [row.id for row in attempts])
     found: list[FoundPod] = []
     for row in attempts:
         task, run = task_by_id.get(row.task_id), run_by_id.get(row.run_id)
         if task is not None and run is not None:  # else it was deleted this moment
-            spec = await _spec(engine, run, task.node)
-            found.append(FoundPod(row, task, run, spec, progress.get(row.id)))
+            spec, of_pod = await _spec(engine, run, task.node), seen.get(row.id, PodSeen())
+            found.append(FoundPod(row, task, run, spec, progress.get(row.id), of_pod))
     return found
 
 

@@ -4,13 +4,15 @@ from collections.abc import Callable, Collection, Sequence
 from hashlib import blake2b
 from typing import cast
 
-from windlass.engine import facts
+from windlass.engine import facts, pod_records
 from windlass.engine.attempts import Attempts, bounded
 from windlass.engine.engine import Engine
+from windlass.engine.pod_records import PodWaits
 from windlass.kernel.events import AttemptDetached, BriefAsked
 from windlass.model.errors import Conflict, NotFound, StaleLease
 from windlass.model.graph import Node, Transport
 from windlass.model.ids import run_of, task_of
+from windlass.model.pod_records import KubeEvents
 from windlass.model.pods import DETACHED_UNTIL, Outcome, PodClass, PodSighting, read_ref
 from windlass.model.queues import service_of, transport_of
 from windlass.model.reasons import Reason
@@ -32,6 +34,7 @@ class PodAttempts(Attempts):
         super().__init__(engine)
         self.on_end: list[Callable[[str, str], None]] = []
         """Told of attempts that were pods and have ended, each with its `external_ref`."""
+        self._waits = PodWaits(engine)
         engine.advance.listeners.append(self._committed)
 
     async def namespaces(self) -> Collection[str]:
@@ -128,9 +131,11 @@ class PodAttempts(Attempts):
         )
         await engine.write(chunk)
 
-    def waits_for(self, reasons: dict[str, Reason]) -> None:
-        self._engine.pods_wait = reasons
-        self._engine.pods_waited.note(reasons, self._engine.store.now())
+    async def waits_for(self, reasons: dict[str, Reason]) -> None:
+        await self._waits.note(reasons)
+
+    async def keep_events(self, attempt_id: str, events: KubeEvents) -> None:
+        await pod_records.keep_events(self._engine, attempt_id, events)
 
     def _committed(self, writes: Writes) -> None:
         for row in cast("dict[str, Attempt]", writes.changed.get(Attempt, {})).values():

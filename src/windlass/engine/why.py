@@ -9,6 +9,7 @@ from windlass.engine.envs.why import allocating_reason, env_reason
 from windlass.engine.flows import POCKETFLOW
 from windlass.engine.limits.why import limit_reason, run_reason
 from windlass.engine.pod_progress import PodProgress, progress_of
+from windlass.engine.pod_records import PodSeen, seen_of
 from windlass.engine.workers import live_workers, serves
 from windlass.kernel.checkpoints import is_held_back
 from windlass.kernel.envs import is_allocating
@@ -256,11 +257,13 @@ async def link_reason(engine: Engine, task: Task, service: str, since: int) -> R
 
 async def pod_reason(engine: Engine, attempt: Attempt) -> Reason:
     """How far the pod of an attempt has come, as its launcher saw it last."""
-    waits = engine.system.pods_wait.get(attempt.id, Reason(ReasonCode.POD_PENDING))
     said, at = PodProgress(), 0
     if attempt.state is AttemptState.RUNNING:
         waits = Reason(ReasonCode.POD_RUNNING)
         said, at = await progress_of(engine, attempt.id) or (said, at)
+    else:
+        seen = (await seen_of(engine, [attempt.id])).get(attempt.id, PodSeen())
+        waits = seen.waits_for or Reason(ReasonCode.POD_PENDING)
     values = msgspec.structs.replace(
         waits.values,
         pod=read_ref(attempt.external_ref).pod,

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from windlass.model.pod_records import KubeEvents
 from windlass.model.pods import Outcome, PodSighting, PodSpec
 from windlass.model.reasons import Reason
 from windlass.model.rows import Failure, Json
@@ -94,6 +95,10 @@ class PodWork(Protocol):
         """Keep the end of what a pod has said."""
         ...
 
-    def waits_for(self, reasons: dict[str, Reason]) -> None:
-        """What pods that have not begun wait for, by attempt: all there are."""
+    async def waits_for(self, reasons: dict[str, Reason]) -> None:
+        """Keep what pods that have not begun wait for, by attempt: all there are."""
+        ...
+
+    async def keep_events(self, attempt_id: str, events: KubeEvents) -> None:
+        """Keep what Kubernetes says happened to a pod, in place of what it said before."""
         ...

@@ -36,7 +36,7 @@ class PodView(Wire, frozen=True, kw_only=True):
     stopping: bool = False
     """It was asked to stop and has not yet."""
     waits_for: str = ""
-    """Why it has not begun, where the server asked is the one that launches it."""
+    """Why it has not begun, as a server that launches pods saw it last."""
     waits: ReasonView | None = None
     """The same as a code with values."""
     failure_class: str = ""
@@ -63,6 +63,36 @@ class PodEventView(Wire, frozen=True, kw_only=True):
     """Of `waits`: the same as a code with values."""
 
 
+class KubernetesEvent(Wire, frozen=True, kw_only=True):
+    """What Kubernetes says happened to a pod, once or several times."""
+
+    type: str
+    """`Normal` or `Warning`."""
+    reason: str
+    """In a word, as in `FailedScheduling`."""
+    message: str
+    source: str = ""
+    """Which part of Kubernetes says so."""
+    count: int
+    first_at: int
+    last_at: int
+    """When it came first and last; 0 where Kubernetes does not say."""
+
+
+class KubernetesEvents(Wire, frozen=True, kw_only=True):
+    """Kubernetes' own events of a pod, as a server that launches pods has read them: while it waits
+    to begin, and before it is removed."""
+
+    state: str
+    """`read`, or `forbidden` where the server's account may not read them."""
+    items: list[KubernetesEvent]
+    """The most recent last, those that say the same as one."""
+    older: int = 0
+    """How many more there were, from before those."""
+    at: int
+    """When they were read and differed from those before."""
+
+
 class PodDetail(Wire, frozen=True, kw_only=True):
     """A pod with all that is known of it."""
 
@@ -74,8 +104,9 @@ class PodDetail(Wire, frozen=True, kw_only=True):
     gpu: int = 0
     """What its node asks for, as Kubernetes writes it."""
     events: list[PodEventView]
-    """The oldest first. What it waited for is known to the server that launches it, since that was
-    started."""
+    """The oldest first."""
+    kubernetes: KubernetesEvents | None = None
+    """Kubernetes' own events of it; null until they were asked for."""
 
 
 class PodPage(Wire, frozen=True, kw_only=True):

@@ -73,6 +73,7 @@ def test_the_launcher_makes_and_deletes_pods_in_one_namespace_and_no_more() -> N
     assert role["rules"] == [
         {**pods, "verbs": ["create", "get", "list", "delete"]},
         {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["get", "list"]},
         {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create", "patch", "delete"]},
     ]
     kinds = {found["kind"] for found in objects("server", "no redis, no pods")}

@@ -3188,6 +3188,32 @@ export interface components {
             version: string;
         };
         /**
+         * KubernetesEvent
+         * @description What Kubernetes says happened to a pod, once or several times.
+         */
+        KubernetesEvent: {
+            count: number;
+            firstAt: number;
+            lastAt: number;
+            message: string;
+            reason: string;
+            /** @default  */
+            source: string;
+            type: string;
+        };
+        /**
+         * KubernetesEvents
+         * @description Kubernetes' own events of a pod, as a server that launches pods has read them: while it waits
+         *         to begin, and before it is removed.
+         */
+        KubernetesEvents: {
+            at: number;
+            items: components["schemas"]["KubernetesEvent"][];
+            /** @default 0 */
+            older: number;
+            state: string;
+        };
+        /**
          * Page[LimitView]
          * @description A page of a list; `next` is the cursor of the one after, None at the end.
          */
@@ -3444,6 +3470,8 @@ export interface components {
             events: components["schemas"]["PodEventView"][];
             /** @default 0 */
             gpu: number;
+            /** @default null */
+            kubernetes: components["schemas"]["KubernetesEvents"] | null;
             /** @default  */
             memory: string;
             pod: components["schemas"]["PodView"];

@@ -14,6 +14,12 @@ export const pods = {
   Namespace: '命名空间',
   Namespaces: '命名空间',
   'no node yet': '尚未分配节点',
+  'Events of Kubernetes': 'Kubernetes 事件',
+  'Kubernetes has not been asked yet.': '尚未向 Kubernetes 查询。',
+  'Kubernetes has said nothing of it.': 'Kubernetes 没有关于它的事件。',
+  'The server may not read events. Grant its account get and list of events in this namespace.': '服务器无权读取事件。请授予其账户在此命名空间中对 events 的 get 和 list 权限。',
+  'Older events that are not kept: {n}': '未保留的更早事件：{n}',
+  'How often it came': '出现次数',
   'No pod fits the filter.': '没有 Pod 符合筛选条件。',
   'No pod lives now. A node with `exec_type: pod` has one for each attempt. Try the example:':
     '目前没有存活的 Pod。带有 `exec_type: pod` 的节点每次尝试都会有一个 Pod。试试示例：',

@@ -14,6 +14,7 @@ import { Empty, Failed } from '@/parts/feedback'
 import { Status } from '@/parts/status'
 
 import { PodEvents } from './events'
+import { KubernetesList } from './kubernetes'
 import { shownState } from './pods'
 import { SaysLine } from './says'
 
@@ -67,6 +68,8 @@ function Body({ found, onClose }: { found: PodDetail; onClose: () => void }) {
         </div>
         <h3 className="mb-2 text-sm font-semibold">{t('Events')}</h3>
         <PodEvents pod={pod} events={found.events} />
+        <h3 className="mt-4 mb-2 text-sm font-semibold">{t('Events of Kubernetes')}</h3>
+        <KubernetesList told={found.kubernetes} />
       </div>
     </>
   )

@@ -1,4 +1,5 @@
-"""The calls a launcher makes to the Kubernetes API: make, find, list, read the log of, delete."""
+"""The calls a launcher makes to the Kubernetes API: make, find, list, read the log and the events
+of, delete."""
 
 import contextlib
 import logging
@@ -8,8 +9,10 @@ from typing import Any
 import msgspec
 
 from windlass.kube.api import KubeCalls, KubeRefused
+from windlass.kube.events import Event, EventList, gathered
 from windlass.kube.pods import Pod, PodList
 from windlass.model.errors import Unavailable
+from windlass.model.pod_records import KubeEvents
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +21,10 @@ LOG_BYTES = 64 * 1024
 _PAGE = 500
 _pods = msgspec.json.Decoder(Pod)
 _lists = msgspec.json.Decoder(PodList)
+_EVENT_PAGES = 4
+"""A pod has a few dozen events; they come in no order of time."""
+_events = msgspec.json.Decoder(Event)
+_event_lists = msgspec.json.Decoder(EventList)
 
 
 class PodApi:
@@ -79,6 +86,24 @@ class PodApi:
             # Without a list nothing can be said of any pod: time helps, or whoever gives rights.
             what = f"pods cannot be listed: {error}"
             raise Unavailable(what, error.retry_after_s or 1.0) from error
+
+    async def events(self, pod: str, uid: str) -> KubeEvents:
+        """What Kubernetes says happened to a pod: its most recent events."""
+        namespace = pod.partition("/")[0]
+        params = {"fieldSelector": f"involvedObject.uid={uid}", "limit": str(_PAGE)}
+        found: list[Event] = []
+        for _ in range(_EVENT_PAGES):
+            where = f"/api/v1/namespaces/{namespace}/events"
+            page = _event_lists.decode(await self._api.call("GET", where, params))
+            for raw in page.items:
+                try:
+                    found.append(_events.decode(raw))
+                except msgspec.MsgspecError as error:
+                    log.warning("an event cannot be read and is passed over: %s", error)
+            if not page.metadata.continue_:
+                break
+            params["continue"] = page.metadata.continue_
+        return gathered(found)
 
     async def log(self, pod: str) -> str:
         """The end of what a pod has said; nothing where nothing can be had."""

@@ -13,12 +13,14 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from windlass.drivers.dispatch.pod_api import PodApi
+from windlass.drivers.dispatch.pod_events import PodEvents, Waiting
 from windlass.drivers.dispatch.pod_launcher import PodLauncher
 from windlass.drivers.dispatch.pod_manifest import HAS_CREDENTIAL
 from windlass.kube.api import KubeRefused
 from windlass.kube.facts import attempt_of, task_of
 from windlass.kube.interpret import Deadlines, Observation, gone, observe
 from windlass.kube.pods import Pod
+from windlass.model.errors import Unavailable
 from windlass.model.ids import attempt_id
 from windlass.model.pods import PodReason, PodSighting, PodStatus, read_ref
 from windlass.model.reasons import Reason, ReasonCode, ReasonValues
@@ -63,6 +65,7 @@ class PodSync:
         """Attempts that ended since the last look began."""
         self._doing: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(_AT_ONCE)
+        self._events = PodEvents(work, api)
 
     async def close(self) -> None:
         for task in self._doing:
@@ -97,9 +100,13 @@ class PodSync:
         pods = await self._launcher.all_pods()
         self._launcher.are_out({found.attempt_id for found in live} - self._ended)
         there = {_ref(pod): pod for pod in pods}
-        waits: dict[str, Reason] = {}
+        waits: dict[str, Waiting] = {}
         await self._each(self._look(found, there.pop(found.pod, None), waits) for found in live)
-        self._work.waits_for(waits)
+        await self._work.waits_for({attempt: found.reason for attempt, found in waits.items()})
+        now, there_are = self._now(), {id_: one for id_, one in waits.items() if one.uid}
+        for attempt in self._events.due(there_are, now):
+            # Beside the look: what Kubernetes has to tell of one pod holds up no other.
+            self._begin(self._events.ask(attempt, there_are[attempt], now))
         await self._sweep(list(there.values()))
         uids = {pod.metadata.uid for pod in pods}
         self._said = {uid: said for uid, said in self._said.items() if uid in uids}
@@ -118,7 +125,7 @@ class PodSync:
         async with self._room:
             await doing
 
-    async def _look(self, found: Detached, pod: Pod | None, waits: dict[str, Reason]) -> None:
+    async def _look(self, found: Detached, pod: Pod | None, waits: dict[str, Waiting]) -> None:
         if pod is not None and found.uid and pod.metadata.uid != found.uid:
             pod = None  # another one of that name, which nobody here has made
         if pod is None:
@@ -135,7 +142,7 @@ class PodSync:
         if seen is not None:
             await self._say(found, uid, seen, pod.spec.node_name)
         elif not found.running:
-            waits[found.attempt_id] = waiting_for(pod)
+            waits[found.attempt_id] = Waiting(found.pod, uid, waiting_for(pod))
         if HAS_CREDENTIAL in pod.metadata.labels and uid not in self._owning:
             await self._own(found.pod, uid)
 
@@ -154,7 +161,7 @@ class PodSync:
         await self._work.observe(found.attempt_id, sighting(found.pod, uid, seen, node))
         self._said[uid] = said
 
-    async def _missing(self, found: Detached, waits: dict[str, Reason]) -> None:
+    async def _missing(self, found: Detached, waits: dict[str, Waiting]) -> None:
         """An attempt without a pod: one that was never made, or one that is gone."""
         if not found.uid:
             if found.stopping:
@@ -162,7 +169,8 @@ class PodSync:
                 return
             trouble = await self._launcher.make(found.attempt_id, detach=False)
             code = ReasonCode.POD_UNMADE if trouble else ReasonCode.POD_MADE
-            waits[found.attempt_id] = Reason(code, ReasonValues(message=trouble or ""))
+            why = Reason(code, ReasonValues(message=trouble or ""))
+            waits[found.attempt_id] = Waiting(found.pod, "", why)
             return
         last = self._leaving.get(found.uid)
         if last is not None:
@@ -191,6 +199,8 @@ class PodSync:
         text = await self._api.log(pod)
         if text:
             await self._work.keep_log(attempt, text)
+        with contextlib.suppress(Unavailable):
+            await self._events.last(attempt, pod, uid, self._now())
         if self._secrets:
             await self._api.drop_secret(pod)
         await self._api.delete(pod, uid)

@@ -7,6 +7,7 @@ from windlass.engine import pod_history, pod_list
 from windlass.engine.engine import Engine
 from windlass.engine.pod_history import PodStep
 from windlass.engine.pod_list import FoundPod, PodFilter
+from windlass.engine.pod_records import PodSeen
 from windlass.engine.why import is_launched
 from windlass.model.errors import BadRequest
 from windlass.model.pods import read_ref
@@ -15,6 +16,8 @@ from windlass.model.rows import Attempt, read_failure
 from windlass.model.states import AttemptState
 from windlass.protocol.pod_reports import PODS_PATH
 from windlass.protocol.pods_api import (
+    KubernetesEvent,
+    KubernetesEvents,
     PodDetail,
     PodEventView,
     PodPage,
@@ -66,9 +69,7 @@ def pod_view(engine: Engine, found: FoundPod) -> PodView:
     ref = read_ref(attempt.external_ref)
     namespace, _, name = ref.pod.partition("/")
     failure = read_failure(attempt.error)
-    waits = engine.system.pods_wait.get(attempt.id)
-    if attempt.state is not AttemptState.CLAIMED:
-        waits = None
+    waits = found.seen.waits_for if attempt.state is AttemptState.CLAIMED else None
     return PodView(
         attempt_id=attempt.id,
         run_id=attempt.run_id,
@@ -105,7 +106,7 @@ def progress_view(found: FoundPod) -> PodProgressView | None:
 
 async def get_pod(request: Request) -> Response:
     """A pod by its attempt, with what happened to it: when it was taken, made, seen to wait, to run
-    and to end, on which of the cluster's nodes."""
+    and to end, on which of the cluster's nodes; and Kubernetes' own events of it."""
     engine = engine_of(request)
     found = await pod_history.find_pod(engine, request.path_params["id"])
     steps = await pod_history.history_of(engine, found)
@@ -118,12 +119,32 @@ async def get_pod(request: Request) -> Response:
             memory=found.spec.memory,
             gpu=found.spec.gpu,
             events=[event_view(step, now) for step in steps],
+            kubernetes=kubernetes_view(found.seen),
         )
     )
 
 
 def place_of(step: PodStep) -> str:
     return step.node or ("" if step.reason is None else step.reason.values.place)
+
+
+def kubernetes_view(seen: PodSeen) -> KubernetesEvents | None:
+    told = seen.events
+    if told is None:
+        return None
+    items = [
+        KubernetesEvent(
+            type=one.type,
+            reason=one.reason,
+            message=one.message,
+            source=one.source,
+            count=one.count,
+            first_at=one.first_at,
+            last_at=one.last_at,
+        )
+        for one in told.items
+    ]
+    return KubernetesEvents(state=told.state, items=items, older=told.older, at=seen.events_at)
 
 
 def event_view(step: PodStep, now: int) -> PodEventView:

@@ -31,7 +31,8 @@ class Faults:
     def refuse(
         self, code: int, times: int = 1, verb: str = "", retry_after_s: int | None = None
     ) -> None:
-        """Refuse the next requests of a verb (`list`, `watch`, …), or of any."""
+        """Refuse the next requests of a verb (`list`, `watch`, …), or of any; lists of events are
+        `events`."""
         with self._lock:
             self._refusals.append(_Refusal(code, times, verb, retry_after_s))
 

@@ -9,6 +9,7 @@ from windlass.testing.kube.problems import ApiError
 from windlass.testing.kube.selectors import Matches
 
 _OPEN_MAX = 100
+_KINDS = {"pods": "PodList", "events": "EventList"}
 
 
 class Pages:
@@ -38,5 +39,5 @@ class Pages:
             {key: value for key, value in item.items() if key not in ("kind", "apiVersion")}
             for item in items
         ]
-        answer = {"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": bare}
+        answer = {"kind": _KINDS[kind], "apiVersion": "v1", "metadata": metadata, "items": bare}
         return msgspec.json.encode(answer)

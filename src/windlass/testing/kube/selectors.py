@@ -1,7 +1,7 @@
 """Label and field selectors, as lists and watches of Kubernetes take them."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, cast
 
 from windlass.testing.kube.problems import ApiError
@@ -20,12 +20,13 @@ _FIELDS = (
 )
 
 
-def selector(labels: str, fields: str) -> Matches:
-    """Whether an object is chosen by both; an empty selector chooses everything."""
+def selector(labels: str, fields: str, known: Collection[str] = _FIELDS) -> Matches:
+    """Whether an object is chosen by both; an empty selector chooses everything. Each kind of
+    object is known by fields of its own."""
     of_labels = [_term(term) for term in _TERMS.split(labels) if term.strip()]
     of_fields = [_comparison(term) for term in fields.split(",") if term.strip()]
     for key, _, _ in of_fields:
-        if key not in _FIELDS:
+        if key not in known:
             raise ApiError(400, "BadRequest", f'field label not supported: "{key}"')
 
     def matches(found: Json) -> bool:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from windlass.testing.kube.events import EVENT_FIELDS, EVENTS, Events
 from windlass.testing.kube.faults import Faults
 from windlass.testing.kube.objects import Json, Objects
 from windlass.testing.kube.pages import Pages
@@ -38,6 +39,7 @@ class KubeServer:
         self.objects = Objects()
         self.pods = Pods(self.objects)
         self.secrets = Secrets(self.objects)
+        self.events = Events(self.objects)
         self.faults = Faults()
         self.bookmark_s = 60.0
         self.watches = 0
@@ -87,6 +89,7 @@ class KubeServer:
     def _routes(self) -> list[Route]:
         one = "/api/v1/namespaces/{namespace}/pods"
         secrets = "/api/v1/namespaces/{namespace}/secrets"
+        events = "/api/v1/namespaces/{namespace}/events"
         leases = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         table: list[tuple[str, str, str, Handler]] = [
             ("POST", "/api/v1/namespaces", "create", self._create_namespace),
@@ -102,6 +105,8 @@ class KubeServer:
             ("POST", secrets, "create", self._create_secret),
             ("PATCH", secrets + "/{name}", "patch", self._patch_secret),
             ("DELETE", secrets + "/{name}", "delete", self._delete_secret),
+            ("POST", events, "create", self._create_event),
+            ("GET", events, "events", self._list_events),
             ("POST", leases, "create", self._create_lease),
             ("GET", leases + "/{name}", "get", self._get_lease),
             ("PUT", leases + "/{name}", "update", self._put_lease),
@@ -137,15 +142,15 @@ class KubeServer:
         query, namespace = request.query_params, request.path_params.get("namespace", "")
         matches = selector(query.get("labelSelector", ""), query.get("fieldSelector", ""))
         if query.get("watch") in ("1", "true"):
-            events = self._events(request, namespace, matches)
-            return StreamingResponse(events, media_type="application/json")
+            changes = self._watch(request, namespace, matches)
+            return StreamingResponse(changes, media_type="application/json")
         limit = int(query.get("limit") or 0)
         return Response(
             self._pages.page(PODS, namespace, matches, limit, query.get("continue", "")),
             media_type="application/json",
         )
 
-    async def _events(
+    async def _watch(
         self, request: Request, namespace: str, matches: Matches
     ) -> AsyncIterator[bytes]:
         """Changes as they come, several at a time where several are there."""
@@ -214,6 +219,18 @@ class KubeServer:
 
     async def _delete_secret(self, request: Request) -> Response:
         return _json(self.secrets.delete(*_where(request)))
+
+    async def _create_event(self, request: Request) -> Response:
+        made = self.events.create(request.path_params["namespace"], await _body(request))
+        return _json(made, 201)
+
+    async def _list_events(self, request: Request) -> Response:
+        query, namespace = request.query_params, request.path_params["namespace"]
+        fields = query.get("fieldSelector", "")
+        matches = selector(query.get("labelSelector", ""), fields, EVENT_FIELDS)
+        limit, token = int(query.get("limit") or 0), query.get("continue", "")
+        page = self._pages.page(EVENTS, namespace, matches, limit, token)
+        return Response(page, media_type="application/json")
 
     async def _bind(self, request: Request) -> Response:
         given = await _body(request)

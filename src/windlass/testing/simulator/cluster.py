@@ -96,6 +96,8 @@ class Cluster:
                 return self.objects.get(PODS, namespace, name)
             case "GET", ["namespaces", namespace, "pods", name, "log"]:
                 return self.pods.log(namespace, name, None).encode()
+            case "GET", ["namespaces", _, "events"]:
+                return {"metadata": {}, "items": [{"reason": "Scheduled", "count": 1}]}
             case "DELETE", ["namespaces", namespace, "pods", name]:
                 return self._delete(namespace, name, body or {})
             case "POST", ["namespaces", namespace, "secrets"]:
