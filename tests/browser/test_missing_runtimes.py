@@ -28,6 +28,11 @@ def test_what_is_missing_is_shown_with_how_to_get_it(
         told = page.locator("main")
         for words_of in ("podman", "Chromium", "env-docker", "env-browser", "windlass env-host"):
             expect(told).to_contain_text(re.compile(re.escape(words_of)))
+        page.evaluate("localStorage.setItem('windlass.prefs', '{\"language\": \"zh\"}')")
+        page.reload()
+        missing = page.locator("[data-missing=container]")
+        expect(missing).to_contain_text("请安装 podman 或 Docker")
+        expect(missing).not_to_contain_text("install")
         body = {"name": "box", "kind": "container", "config": {"image": "x"}}
         refused = httpx.post(f"{url}/api/v1/envs/resources", json=body)
         assert refused.status_code == 503

@@ -384,8 +384,12 @@ def test_resources_are_checked_before_they_are_made(served: Served) -> None:
     assert (changed.json()["capacity"], changed.json()["metadata"]) == (7, {"team": "a"})
     assert served.http.get(f"{_RESOURCES}/unknown").status_code == 404
     kinds = {one["kind"]: one for one in served.http.get("/api/v1/envs/kinds").json()["items"]}
-    assert kinds["noop"]["missing"] == ""
+    assert (kinds["noop"]["missing"], kinds["noop"]["lacks"]) == ("", None)
     assert "podman" in kinds["container"]["missing"]
+    lacks = kinds["container"]["lacks"]
+    assert (lacks["code"], lacks["values"]["kind"]) == ("env.no_runtime", "container")
+    known = served.http.get(f"{_RESOURCES}/known").json()
+    assert (known["missing"], known["lacks"]) == ("", None)
 
 
 def test_memoh_s_surface_has_the_same_resources(served: Served) -> None:

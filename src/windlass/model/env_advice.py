@@ -10,6 +10,11 @@ HOW_TO_GET = {
 NO_DRIVER = "this release has no driver for it; there are container and browser"
 
 
+def nothing_makes(kind: str) -> str:
+    """That there can be no places of a kind, and what to do about it."""
+    return f"nothing here can make a {kind}: {advice(kind)}"
+
+
 def advice(kind: str) -> str:
     """How to come by a runtime for places of a kind."""
     return HOW_TO_GET.get(kind, NO_DRIVER)

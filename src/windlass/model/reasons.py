@@ -80,6 +80,8 @@ class ReasonCode(StrEnum):
     ENV_MAKING = "env.making"
     ENV_NO_HOST = "env.no_host"
     """Nobody who has such a runtime has taken it."""
+    ENV_NO_RUNTIME = "env.no_runtime"
+    """Nobody here has such a runtime; of a kind of environments, rather than of a task."""
 
     POD_RUNNING = "pod.running"
     POD_PENDING = "pod.pending"

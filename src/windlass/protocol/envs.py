@@ -6,6 +6,7 @@ from msgspec import Meta
 
 from windlass.model.envs import EnvSnapshot
 from windlass.protocol.exchange import Wire
+from windlass.protocol.reasons_api import ReasonView
 
 EXEC_S_MAX = 3_600.0
 _Seconds = Annotated[float, Meta(gt=0, le=EXEC_S_MAX)]
@@ -101,6 +102,8 @@ class EnvResourceView(Wire, frozen=True, kw_only=True):
     """Tasks that wait for one."""
     missing: str
     """Why there can be none just now, and what to do about it; empty if there can."""
+    lacks: ReasonView | None = None
+    """The same as a code with values."""
     created_at: int
     created_by: str
     changed_at: int
@@ -173,6 +176,9 @@ class EnvKindView(Wire, frozen=True, kw_only=True):
     kind: str
     hosts: list[str]
     missing: str
+    """Why there can be no places of it just now, and what to do about it; empty if there can."""
+    lacks: ReasonView | None = None
+    """The same as a code with values."""
 
 
 class EnvImageBody(Wire, frozen=True, kw_only=True):

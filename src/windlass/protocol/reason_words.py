@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from windlass.model.env_advice import advice
+from windlass.model.env_advice import advice, nothing_makes
 from windlass.model.reasons import Reason, ReasonCode, ReasonValues
 from windlass.model.states import Role
 
@@ -316,6 +316,7 @@ WORDS: Mapping[ReasonCode, Words] = {
     ),
     ReasonCode.ENV_MAKING: _making,
     ReasonCode.ENV_NO_HOST: _no_host,
+    ReasonCode.ENV_NO_RUNTIME: lambda v, now: nothing_makes(v.kind),
     ReasonCode.POD_RUNNING: _pod_running,
     ReasonCode.POD_PENDING: _pod(lambda v, now: "has not begun"),
     ReasonCode.POD_UNMADE: _pod(lambda v, now: f"is not made yet: {v.message}"),

@@ -1,6 +1,6 @@
 """Reasons as the API gives them."""
 
-from windlass.model.reasons import ReasonCode, ReasonValues
+from windlass.model.reasons import Reason, ReasonCode, ReasonValues
 from windlass.protocol.exchange import Wire
 
 
@@ -9,6 +9,10 @@ class ReasonView(Wire, frozen=True, kw_only=True):
 
     code: ReasonCode
     values: ReasonValues
+
+
+def reason_if_any(reason: Reason | None) -> ReasonView | None:
+    return None if reason is None else ReasonView(code=reason.code, values=reason.values)
 
 
 class TaskReasonView(Wire, frozen=True, kw_only=True):

@@ -2884,6 +2884,8 @@ export interface components {
         EnvKindView: {
             hosts: string[];
             kind: string;
+            /** @default null */
+            lacks: components["schemas"]["ReasonView"] | null;
             missing: string;
         };
         /**
@@ -2953,6 +2955,8 @@ export interface components {
             id: string;
             inUse: number;
             kind: string;
+            /** @default null */
+            lacks: components["schemas"]["ReasonView"] | null;
             metadata: Record<string, never>;
             missing: string;
             name: string;
@@ -3685,7 +3689,7 @@ export interface components {
          * @description What is the matter. A new one needs a wording here and in both languages of the web UI.
          * @enum {unknown}
          */
-        ReasonCode: "branches" | "breaker.open" | "breaker.trial" | "budget.reserved" | "budget.spent" | "checkpoint" | "env.closed" | "env.making" | "env.no_host" | "env.queue" | "env.unknown" | "held_back" | "lease.expired" | "lease.held" | "limit.full" | "limit.pushed_back" | "limit.rate" | "limit.room" | "pod.container" | "pod.made" | "pod.pending" | "pod.running" | "pod.starting" | "pod.unmade" | "pod.unscheduled" | "queue.busy" | "queue.no_function" | "queue.no_launcher" | "queue.no_link" | "queue.no_server" | "queue.no_worker" | "queue.owner_away" | "queue.owner_busy" | "queue.package_busy" | "queue.package_missing" | "queue.pods_out" | "queue.scripts_off" | "queue.slots_busy" | "quota.full" | "quota.too_much" | "retries.out" | "retries.spent" | "retry.pause" | "run.beginning" | "run.between" | "run.cancelled" | "run.failed" | "run.succeeded" | "run.unreadable" | "signal" | "sleep" | "task.state" | "verify.look" | "verify.pause";
+        ReasonCode: "branches" | "breaker.open" | "breaker.trial" | "budget.reserved" | "budget.spent" | "checkpoint" | "env.closed" | "env.making" | "env.no_host" | "env.no_runtime" | "env.queue" | "env.unknown" | "held_back" | "lease.expired" | "lease.held" | "limit.full" | "limit.pushed_back" | "limit.rate" | "limit.room" | "pod.container" | "pod.made" | "pod.pending" | "pod.running" | "pod.starting" | "pod.unmade" | "pod.unscheduled" | "queue.busy" | "queue.no_function" | "queue.no_launcher" | "queue.no_link" | "queue.no_server" | "queue.no_worker" | "queue.owner_away" | "queue.owner_busy" | "queue.package_busy" | "queue.package_missing" | "queue.pods_out" | "queue.scripts_off" | "queue.slots_busy" | "quota.full" | "quota.too_much" | "retries.out" | "retries.spent" | "retry.pause" | "run.beginning" | "run.between" | "run.cancelled" | "run.failed" | "run.succeeded" | "run.unreadable" | "signal" | "sleep" | "task.state" | "verify.look" | "verify.pause";
         /**
          * ReasonValues
          * @description What the wording of a code is filled with; each code has some of them.

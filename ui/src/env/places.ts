@@ -1,5 +1,5 @@
 /** What can be said and done about places: who may be released, which runtimes are missing, what comes next. */
-import type { EnvKind, EnvResource, EnvSession, EnvSnapshot } from '@/api/types'
+import type { EnvKind, EnvResource, EnvSession, EnvSnapshot, Reason } from '@/api/types'
 
 export const SESSION_STATES = ['reserved', 'committed', 'held', 'kept', 'releasing', 'released'] as const
 
@@ -45,7 +45,10 @@ export function taskName(session: Pick<EnvSession, 'runId' | 'taskId'>): string 
 
 export interface MissingKind {
   kind: string
+  /** What to do about it, as the server says it in English. */
   text: string
+  /** The same, for this page to word. */
+  lacks: Reason | null
   /** Resources that cannot have places without it. */
   resources: string[]
 }
@@ -59,7 +62,7 @@ export function missingKinds(kinds: readonly EnvKind[], resources: readonly EnvR
     .filter((one) => one.missing)
     .map((one) => {
       const needed = resources.filter((resource) => resource.kind === one.kind && resource.status === 'active')
-      return { kind: one.kind, text: one.missing, resources: needed.map((resource) => resource.name) }
+      return { kind: one.kind, text: one.missing, lacks: one.lacks ?? null, resources: needed.map((resource) => resource.name) }
     })
     .filter((one) => one.resources.length > 0 || COMMON.has(one.kind))
   return [...found.filter((one) => one.resources.length > 0), ...found.filter((one) => one.resources.length === 0)]

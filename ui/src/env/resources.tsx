@@ -9,12 +9,13 @@ import { Icon } from '@/parts/icons'
 import { Meter, Slots } from '@/parts/meter'
 import { Status } from '@/parts/status'
 import { Table } from '@/parts/table'
+import { sayReason } from '@/why/say'
 
 import { firstCommand, missingKinds } from './places'
 
 const SLOTS_MAX = 24
 
-/** What cannot be made here and how that is changed, in the server's words. */
+/** What cannot be made here and how that is changed. */
 export function MissingKinds({ kinds, resources }: { kinds: readonly EnvKind[]; resources: readonly EnvResource[] }) {
   const t = useT()
   const missing = missingKinds(kinds, resources)
@@ -27,8 +28,7 @@ export function MissingKinds({ kinds, resources }: { kinds: readonly EnvKind[]; 
           <li key={one.kind} data-missing={one.kind} className={`flex items-start gap-2 rounded-lg p-3 ${needed ? 'bg-wait-soft' : 'bg-sunk'}`}>
             <Icon name={needed ? 'warning' : 'hint'} className={`mt-0.5 ${needed ? 'text-wait' : 'text-accent'}`} />
             <span className="min-w-0 wrap-anywhere">
-              <b className="block font-medium">{t('Nothing here makes places of kind {kind}', { kind: one.kind })}</b>
-              <span className="block text-soft first-letter:uppercase">{one.text.replace(/^nothing here can make [^:]*: /, '')}</span>
+              <span className="block first-letter:uppercase">{(one.lacks && sayReason(one.lacks, Date.now())) || one.text}</span>
               {needed && <span className="block text-wait">{t('Wanted by {names}', { names: one.resources.join(', ') })}</span>}
             </span>
           </li>

@@ -21,7 +21,6 @@ export const envs = {
     '还没有资源。资源说明其环境是什么样的、最多可同时有多少个。创建一个：',
   'No session fits the filter.': '没有会话符合筛选条件。',
   'No task has a place now. Those that were given back:': '目前没有任务占用环境。查看已归还的：',
-  'Nothing here makes places of kind {kind}': '此处没有可创建 {kind} 环境的运行时',
   'Nothing has been said yet.': '还没有输出。',
   'Nothing in it has changed since it was made.': '自创建以来，其中没有任何变化。',
   ready: '就绪',

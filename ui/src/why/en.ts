@@ -99,6 +99,7 @@ export const en: Words = {
   'env.queue': (s) => `${s.task} waits for env "${s.v.env}" (${s.v.used} of ${s.v.most} leased, ${s.v.ahead ?? 0} ahead)`,
   'env.making': making,
   'env.no_host': (s) => `${making(s)}; nobody who has such a runtime has taken it: ${advice(s.v.kind ?? '')}`,
+  'env.no_runtime': (s) => `Nothing here can make a ${s.v.kind}: ${advice(s.v.kind ?? '')}`,
   'pod.running': (s) =>
     `${s.task} ${join(', ', join(': ', `runs in pod ${s.v.pod} (${join(', ', `attempt ${s.v.attempt}`, s.v.stopping && 'asked to stop')})`, join(' ', s.percent, s.v.message)), !!s.v.heardAt && `heard of ${s.heard} ago`)}`,
   'pod.pending': (s) => pod(s, 'has not begun'),

@@ -104,6 +104,7 @@ export const zh: Words = {
   'env.queue': (s) => `${s.task} 等待环境 "${s.v.env}"（${s.v.most} 个中已租 ${s.v.used} 个，${ahead(s)}）`,
   'env.making': making,
   'env.no_host': (s) => `${making(s)}；没有具备该运行时的主机接手：${advice(s.v.kind ?? '')}`,
+  'env.no_runtime': (s) => `这里没有可以创建 ${s.v.kind} 的运行时：${advice(s.v.kind ?? '')}`,
   'pod.running': (s) => `${s.task} ${join('，', join('：', `正在 Pod ${s.v.pod} 中运行（${podNote(s)}）`, join(' ', s.percent, s.v.message)), !!s.v.heardAt && `${s.heard} 前有消息`)}`,
   'pod.pending': (s) => pod(s, '尚未开始'),
   'pod.unmade': (s) => pod(s, `尚未创建：${s.v.message ?? ''}`),

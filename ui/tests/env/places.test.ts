@@ -2,10 +2,11 @@ import { afterEach, expect, test, vi } from 'vitest'
 
 import { setTenant, setToken } from '@/api/client'
 import { dataUrl, releaseSession, screenshotQuery } from '@/api/envs'
-import type { EnvKind, EnvResource } from '@/api/types'
+import type { EnvKind, EnvResource, Reason } from '@/api/types'
 import { changesOf, firstCommand, hasPlace, heldOf, mayRelease, missingKinds, SESSION_STATES, taskName } from '@/env/places'
 import { zh } from '@/i18n/zh'
 import { lookOf } from '@/parts/status'
+import { sayReason } from '@/why/say'
 
 const kind = (name: string, missing = ''): EnvKind => ({ kind: name, hosts: missing ? [] : ['here'], missing })
 
@@ -38,8 +39,8 @@ test('a task is named without its run', () => {
 test('missing runtimes are told, those that a resource needs first', () => {
   const kinds = [kind('container', 'install podman'), kind('browser', 'install Chromium'), kind('phone', 'no driver'), kind('desktop', 'no driver'), kind('noop')]
   expect(missingKinds(kinds, [])).toEqual([
-    { kind: 'container', text: 'install podman', resources: [] },
-    { kind: 'browser', text: 'install Chromium', resources: [] },
+    { kind: 'container', text: 'install podman', lacks: null, resources: [] },
+    { kind: 'browser', text: 'install Chromium', lacks: null, resources: [] },
   ])
   const told = missingKinds(kinds, [resource('web', 'browser'), resource('old', 'desktop', 'archived'), resource('call', 'phone'), resource('try', 'noop')])
   expect(told.map((one) => [one.kind, one.resources])).toEqual([
@@ -47,6 +48,14 @@ test('missing runtimes are told, those that a resource needs first', () => {
     ['phone', ['call']],
     ['container', []],
   ])
+})
+
+test('what is missing is worded in both languages, by its code', () => {
+  const lacks: Reason = { code: 'env.no_runtime', values: { kind: 'browser' } }
+  const [told] = missingKinds([{ ...kind('browser', 'nothing here can make a browser: …'), lacks }], [])
+  expect(told?.lacks).toBe(lacks)
+  expect(sayReason(lacks, 0, undefined, 'en')).toMatch(/^Nothing here can make a browser: install Chromium .*--env-browser/)
+  expect(sayReason(lacks, 0, undefined, 'zh')).toMatch(/^这里没有可以创建 browser 的运行时：请安装 Chromium .*--env-browser/)
 })
 
 test('the first command makes something this server has', () => {

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from windlass.model.env_advice import advice
+from windlass.model.env_advice import nothing_makes
 from windlass.model.envs import IMAGES, host_address, kind_address
 from windlass.model.errors import Unavailable
+from windlass.model.reasons import Reason, ReasonCode, ReasonValues
 from windlass.ports.env import EnvBackend, ImageBackend
 
 Backends = Mapping[str, EnvBackend]
@@ -79,8 +80,12 @@ class Hosts:
     def kinds(self) -> set[str]:
         return {kind for backends in self._hosts.values() for kind in backends}
 
-    def missing(self, kind: str) -> str:
-        """Why there are no places of a kind, and what to do about it; empty if there are."""
+    def lacks(self, kind: str) -> Reason | None:
+        """Why there are no places of a kind; None if there are."""
         if kind in self.kinds():
-            return ""
-        return f"nothing here can make a {kind}: {advice(kind)}"
+            return None
+        return Reason(ReasonCode.ENV_NO_RUNTIME, ReasonValues(kind=kind))
+
+    def missing(self, kind: str) -> str:
+        """The same in English, for whoever is refused; empty if there are places."""
+        return "" if self.lacks(kind) is None else nothing_makes(kind)

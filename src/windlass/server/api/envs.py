@@ -20,6 +20,7 @@ from windlass.model.envs import (
 )
 from windlass.model.errors import BadRequest
 from windlass.model.limits import LimitUse, limit_id
+from windlass.model.reasons import Reason
 from windlass.ports.store import Cond
 from windlass.protocol.api import OkView, Page
 from windlass.protocol.envs import (
@@ -34,6 +35,8 @@ from windlass.protocol.envs import (
     EnvSnapshotView,
     snapshot_view,
 )
+from windlass.protocol.reason_words import say
+from windlass.protocol.reasons_api import reason_if_any
 from windlass.server.audit import line, note
 from windlass.server.caller import engine_of, who
 from windlass.server.context import context_of
@@ -67,12 +70,14 @@ async def resource_views(
     uses = {use.id: use for use in found}
     hosts = context_of(request).places.hosts
     return [
-        resource_view(row, uses.get(key), hosts.missing(row.kind))
+        resource_view(row, uses.get(key), hosts.lacks(row.kind), engine.store.now())
         for row, key in zip(rows, keys, strict=True)
     ]
 
 
-def resource_view(row: EnvResource, use: LimitUse | None, missing: str) -> EnvResourceView:
+def resource_view(
+    row: EnvResource, use: LimitUse | None, lacks: Reason | None, now: int
+) -> EnvResourceView:
     return EnvResourceView(
         id=row.id,
         name=row.name,
@@ -83,7 +88,8 @@ def resource_view(row: EnvResource, use: LimitUse | None, missing: str) -> EnvRe
         status=row.status,
         in_use=0 if use is None else use.in_use,
         waiting=0 if use is None else use.parked,
-        missing=missing,
+        missing="" if lacks is None else say(lacks, now),
+        lacks=reason_if_any(lacks),
         created_at=row.created_at,
         created_by=row.created_by,
         changed_at=row.changed_at,
@@ -120,16 +126,18 @@ async def delete_resource(request: Request) -> Response:
 
 async def list_kinds(request: Request) -> Response:
     """Which kinds of runtimes are at hand, and how to get the others."""
-    hosts = context_of(request).places.hosts
-    views = [
-        EnvKindView(
-            kind=kind,
-            hosts=sorted(name for name, backend in hosts.all() if backend.kind == kind),
-            missing=hosts.missing(kind),
-        )
-        for kind in KINDS
-    ]
-    return reply(Page(items=views))
+    return reply(Page(items=[kind_view(request, kind) for kind in KINDS]))
+
+
+def kind_view(request: Request, kind: str) -> EnvKindView:
+    hosts, now = context_of(request).places.hosts, engine_of(request).store.now()
+    lacks = hosts.lacks(kind)
+    return EnvKindView(
+        kind=kind,
+        hosts=sorted(name for name, backend in hosts.all() if backend.kind == kind),
+        missing="" if lacks is None else say(lacks, now),
+        lacks=reason_if_any(lacks),
+    )
 
 
 # Sessions

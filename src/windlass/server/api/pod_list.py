@@ -11,7 +11,6 @@ from windlass.engine.pod_records import PodSeen
 from windlass.engine.why import is_launched
 from windlass.model.errors import BadRequest
 from windlass.model.pods import read_ref
-from windlass.model.reasons import Reason
 from windlass.model.rows import Attempt, read_failure
 from windlass.model.states import AttemptState
 from windlass.protocol.pod_reports import PODS_PATH
@@ -25,7 +24,7 @@ from windlass.protocol.pods_api import (
     PodView,
 )
 from windlass.protocol.reason_words import say
-from windlass.protocol.reasons_api import ReasonView
+from windlass.protocol.reasons_api import reason_if_any
 from windlass.server.caller import engine_of
 from windlass.server.http import page_limit, reply
 from windlass.server.paging import cursor_of, like
@@ -86,15 +85,11 @@ def pod_view(engine: Engine, found: FoundPod) -> PodView:
         claimed_at=attempt.claimed_at,
         stopping=attempt.cancel_at is not None and attempt.finished_at is None,
         waits_for="" if waits is None else say(waits, engine.store.now()),
-        waits=reason_view(waits),
+        waits=reason_if_any(waits),
         failure_class="" if failure is None else failure.code or failure.kind,
         reason="" if failure is None else failure.message,
         progress=progress_view(found),
     )
-
-
-def reason_view(reason: Reason | None) -> ReasonView | None:
-    return None if reason is None else ReasonView(code=reason.code, values=reason.values)
 
 
 def progress_view(found: FoundPod) -> PodProgressView | None:
@@ -155,7 +150,7 @@ def event_view(step: PodStep, now: int) -> PodEventView:
         node=step.node,
         message=step.message if step.reason is None else say(step.reason, now),
         failure_class=step.failure_class,
-        reason=reason_view(step.reason),
+        reason=reason_if_any(step.reason),
     )
 
 
