@@ -11,7 +11,15 @@ _TASK: Json = {"goal": "do it", "worker_profile": "builtin.echo"}
 _ENDS: Json = {"builtin_workerd": {"structured_output": {"y": 7}}}
 PLAN: Json = {
     "tasks": [
-        {"alias": "a", **_TASK, "inputs": {"n": 1}},
+        {
+            "alias": "a",
+            **_TASK,
+            "inputs": {"n": 1},
+            "kind": "step",
+            "blackboard_scope": "bb",
+            "on_failure": "fail_run",
+            "env_preconditions": {"required": False, "kind": "noop", "keep_failed_seconds": 1},
+        },
         {
             "alias": "b",
             **_TASK,

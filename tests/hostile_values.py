@@ -33,7 +33,9 @@ UNREADABLE: dict[str, bytes] = {
 ODD: dict[str, bytes] = {
     "null": b"null",
     "true": b"true",
+    "false": b"false",
     "zero": b"-0",
+    "zero from below": b"-0.0",
     "fraction": b"0.1",
     "beyond doubles": b"9007199254740993",
     "beyond 64 bits": b"18446744073709551616",

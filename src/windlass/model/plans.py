@@ -4,7 +4,7 @@ A plan is a set of tasks with aliases that may depend on each other. Unknown fie
 planner that misspells one should hear of it, not find it ignored.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
@@ -192,19 +192,26 @@ def _task_problems(item: dict[str, Any], where: str, limits: PlanLimits) -> Iter
         yield Problem(f"{where}.goal", "a task needs a goal")
     elif len(goal) > limits.goal_chars:
         yield Problem(f"{where}.goal", f"{len(goal):,} characters, at most {limits.goal_chars:,}")
-    for name in ("kind", "worker_profile", "blackboard_scope"):
-        if not isinstance(item.get(name) or "", str) or len(item.get(name) or "") > _TEXT_MAX:
-            yield Problem(f"{where}.{name}", f"not a text of at most {_TEXT_MAX} characters")
-    if (item.get("role") or "") not in _ROLES:
+    yield from _text_problems(item, ("kind", "worker_profile", "blackboard_scope"), where)
+    role = item.get("role")
+    if role is not None and role not in _ROLES:
         yield Problem(f"{where}.role", "not known here", "one of start, mid, final")
     for name in ("inputs", "env_preconditions"):
         if not is_object(item.get(name) if item.get(name) is not None else {}):
             yield Problem(f"{where}.{name}", "not an object")
-    needs: Any = item.get("depends_on") or []
+    needs: Any = item.get("depends_on") if item.get("depends_on") is not None else []
     if not is_list(needs) or not all(isinstance(need, str) for need in needs):
         yield Problem(f"{where}.depends_on", "not a list of aliases")
     yield from _number_problems(item, where)
     yield from _policy_problems(item, where)
+
+
+def _text_problems(given: dict[str, Any], names: Iterable[str], where: str) -> Iterator[Problem]:
+    """Only what is not there, or null, is left out: a zero, or false, is a mistake."""
+    for name in names:
+        value = given.get(name)
+        if value is not None and (not isinstance(value, str) or len(value) > _TEXT_MAX):
+            yield Problem(f"{where}.{name}", f"not a text of at most {_TEXT_MAX} characters")
 
 
 def _number_problems(item: dict[str, Any], where: str) -> Iterator[Problem]:
@@ -238,7 +245,7 @@ def _policy_problems(item: dict[str, Any], where: str) -> Iterator[Problem]:
         if not isinstance(read, Verification):
             yield from read
     word = item.get("on_failure")
-    if word is not None and word not in {str(known) for known in OnFailure}:
+    if word is not None and word not in [str(known) for known in OnFailure]:
         hint = f"one of {', '.join(OnFailure)}"
         yield Problem(f"{where}.on_failure", "not known here", hint)
 
@@ -247,15 +254,13 @@ def _env_problems(env: dict[str, Any], where: str) -> Iterator[Problem]:
     for name in sorted(env.keys() - _ENV_FIELDS):
         hint = f"one of {', '.join(sorted(_ENV_FIELDS))}"
         yield Problem(f"{where}.{name}", "not known here", hint)
-    for name in ("kind", "resource_name", "mode"):
-        if not isinstance(env.get(name) or "", str) or len(env.get(name) or "") > _TEXT_MAX:
-            yield Problem(f"{where}.{name}", f"not a text of at most {_TEXT_MAX} characters")
-    if not isinstance(env.get("required") or False, bool):
+    yield from _text_problems(env, ("kind", "resource_name", "mode"), where)
+    if env.get("required") is not None and not isinstance(env["required"], bool):
         yield Problem(f"{where}.required", "not true or false")
     elif env.get("required") and not env.get("resource_name"):
         hint = "choose one of the env_resources"
         yield Problem(f"{where}.resource_name", "no resource is named", hint)
-    kept = env.get("keep_failed_seconds") or 0
+    kept = 0 if env.get("keep_failed_seconds") is None else env["keep_failed_seconds"]
     whole = isinstance(kept, int | float) and not isinstance(kept, bool)
     if not whole or not 0 <= kept <= _TIMEOUT_S_MAX:
         reason = f"not a number from 0 to {_TIMEOUT_S_MAX:,}"
