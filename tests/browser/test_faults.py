@@ -202,6 +202,15 @@ def test_an_environment_is_held_looked_at_and_released(
         expect(rows.last).to_contain_text(re.compile("in [0-9]+ min"))
         detail.get_by_role("button", name="Take a snapshot").click()
         expect(detail.locator("[data-changed=false]").last).to_contain_text("as before")
+        expect(detail.locator("[data-files]")).to_have_count(0)
+        put = {"command": ["tee", "report.txt"], "stdin": "aGk="}
+        at = f"/api/v1/envs/sessions/{session['id']}/exec"
+        assert site.http.post(at, json=put).json()["code"] == 0
+        detail.get_by_role("button", name="Take a snapshot").click()
+        files = detail.locator("[data-files]").last
+        expect(files).to_contain_text("1 added")
+        files.locator("summary").click()
+        expect(files.locator("[data-file=added]")).to_contain_text("/workspace/report.txt")
         detail.get_by_role("button", name="Release").click()
         page.get_by_role("dialog").get_by_role("button", name="Release").click()
 

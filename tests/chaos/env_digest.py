@@ -64,7 +64,7 @@ def main(files: int, mib: int, rounds: int) -> None:
     with podman() as server, tempfile.TemporaryDirectory() as folder:
         large_image(server, files, mib)
         by_layers = asyncio.run(times(server.url, Path(folder, "layers"), rounds))
-        with mock.patch.object(Layers, "digest", return_value=None):
+        with mock.patch.object(Layers, "contents", return_value=None):
             whole = asyncio.run(times(server.url, Path(folder, "whole"), rounds))
     for name, found in (("reading it all", whole), ("by its layers", by_layers)):
         first, *later = found

@@ -12,8 +12,10 @@ from tests.conformance import runtimes
 from tests.conformance.runtimes import Runtime
 from windlass.drivers.env.pretended import PretendedPlaces
 from windlass.ports.env import (
+    FILES_TOLD_MAX,
     OUTPUT_BYTES_MAX,
     EnvBackend,
+    FileChanges,
     NoSuchFile,
     PlaceError,
     PlaceGone,
@@ -182,6 +184,47 @@ async def test_a_digest_changes_exactly_if_something_did(runtime: Runtime, env: 
         changed = await env.snapshot("a", "x")
         assert changed.digest not in seen, f"change {number} was not seen"
         seen = {changed.digest}
+
+
+async def test_which_files_changed_between_two_snapshots_is_told(
+    runtime: Runtime, env: EnvBackend
+) -> None:
+    await env.allocate(runtime.spec("a"))
+    for path in ("stays", "grows", "later/gone"):
+        await env.write("a", 1, path, b"1")
+    await env.snapshot("a", "before")
+    assert await env.changes("a", "before", "before") == FileChanges()
+    await env.write("a", 1, "stays", b"1")
+    await env.write("a", 1, "grows", b"12")
+    await env.write("a", 1, "made/new \u00e9.txt", b"1")
+    await env.snapshot("a", "after")
+    seen = await env.changes("a", "before", "after")
+    assert "/workspace/made/new \u00e9.txt" in seen.added
+    # Some runtimes have folders, and tell of those as well.
+    assert {*seen.added} <= {"/workspace/made", "/workspace/made/new \u00e9.txt"}
+    assert (seen.changed, seen.removed, seen.more) == (["/workspace/grows"], [], 0)
+    back = await env.changes("a", "after", "before")
+    assert (back.added, back.changed, back.removed) == ([], seen.changed, seen.added)
+    for missing in (("before", "never"), ("never", "after")):
+        with pytest.raises(PlaceGone):
+            await env.changes("a", *missing)
+    with pytest.raises(PlaceGone):
+        await env.changes("nobody", "before", "after")
+
+
+async def test_of_many_changed_files_some_are_named_and_the_others_counted(
+    runtime: Runtime, env: EnvBackend
+) -> None:
+    if env.kind == "container":
+        pytest.skip("a file is a call to the runtime; what counts them is the same")
+    await env.allocate(runtime.spec("a"))
+    await env.snapshot("a", "before")
+    for number in range(FILES_TOLD_MAX + 5):
+        await env.write("a", 1, f"f{number:04}", b"1")
+    await env.snapshot("a", "after")
+    seen = await env.changes("a", "before", "after")
+    assert seen.added == [f"/workspace/f{number:04}" for number in range(FILES_TOLD_MAX)]
+    assert (seen.changed, seen.removed, seen.more) == ([], [], 5)
 
 
 async def test_a_snapshot_brings_back_what_was_killed_or_removed(

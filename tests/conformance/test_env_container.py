@@ -89,13 +89,30 @@ async def test_a_resource_may_say_otherwise(runtime: Runtime, env: ContainerBack
 @pytest.fixture
 def unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
     """The runtime's storage is out of reach, as on another machine."""
-    monkeypatch.setattr(Layers, "digest", lambda *_: None)
+    monkeypatch.setattr(Layers, "contents", lambda *_: None)
 
 
 @pytest.fixture(params=["by-layers", "by-export"])
 def both_ways(request: pytest.FixtureRequest) -> None:
     if request.param == "by-export":
         request.getfixturevalue("unreadable")
+
+
+@pytest.mark.usefixtures("both_ways")
+async def test_files_that_were_made_changed_moved_and_removed_are_named(
+    runtime: Runtime, env: ContainerBackend
+) -> None:
+    await env.allocate(runtime.spec("a"))
+    await said(env, "echo 1 > file; mkdir folder; echo 1 > folder/in; echo 1 > old; echo 1 > same")
+    await env.snapshot("a", "before")
+    await said(env, "chmod 600 file; rm -r folder; mv old /tmp/moved; echo 1 > same")
+    await said(env, "touch -d 2001-01-01 same")
+    await env.snapshot("a", "after")
+    seen = await env.changes("a", "before", "after")
+    assert seen.added == ["/tmp/moved"]
+    assert seen.changed == ["/workspace/file"]
+    assert seen.removed == ["/workspace/folder", "/workspace/folder/in", "/workspace/old"]
+    assert seen.more == 0
 
 
 @pytest.mark.usefixtures("both_ways")
@@ -156,17 +173,17 @@ async def test_twenty_changes_are_seen_by_layers_as_by_reading_everything(
 
     async def read_whole() -> str:
         with monkeypatch.context() as patched:
-            patched.setattr(Layers, "digest", lambda *_: None)
+            patched.setattr(Layers, "contents", lambda *_: None)
             return (await env.snapshot("a", "whole")).digest
 
-    async def never(*_: object) -> str:
+    async def never(*_: object) -> dict[str, bytes]:
         raise AssertionError("all of it was read")
 
     seen: list[str] = []
     for number, change in enumerate(_CHANGES):
         assert await said(env, f"cd /etc; {change}") == ""
         with monkeypatch.context() as patched:
-            patched.setattr(ContainerStore, "digest", never)
+            patched.setattr(ContainerStore, "contents", never)
             kept = await env.snapshot("a", "x")
             assert (await env.snapshot("a", "again")).digest == kept.digest, "nothing changed"
         assert kept.digest not in seen, change

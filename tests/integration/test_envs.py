@@ -89,40 +89,6 @@ def test_an_attempt_has_a_place_of_its_own_and_gives_it_back(served: Served) -> 
     assert late.status_code == 409, late.text
 
 
-def test_nothing_changed_is_no_drift(served: Served) -> None:
-    make(served, "calm")
-    served.push("env-calm", flow("env.calm", "calm"))
-    worker = Hand(served.http, "env.calm")
-    served.start("env-calm")
-    taken = worker.take()
-    worker.env(taken, "exec", command=["true"])
-    worker.finish(taken, 1)
-    wait_until(lambda: session_of(served, taken)["state"] == "released")
-    assert session_of(served, taken)["drift"] == "unchanged"
-
-
-def test_a_verifier_sees_what_was_changed(served: Served) -> None:
-    make(served, "judged", config={"files": {"hello.txt": "hi"}}, capacity=2)
-    body = flow("env.judged", "judged")
-    body["nodes"]["a"]["verification"] = {"verifier_profile": "env.judge"}
-    served.push("env-judged", body)
-    worker, judge = Hand(served.http, "env.judged"), Hand(served.http, "env.judge")
-    for text, drift in (("hi", "unchanged"), ("ho", "changed")):
-        run_id = served.start("env-judged")
-        taken = worker.take()
-        worker.write(taken, "hello.txt", text)
-        worker.finish(taken, 1)
-        asked = judge.take()
-        told = asked["input"]["env_drift"]
-        assert told["status"] == drift
-        assert (told["before_digest"] == told["after_digest"]) is (drift == "unchanged")
-        assert [one["kind"] for one in told["snapshots"]] == ["pre_action", "post_action"]
-        judge.finish(asked, {"verdict": "accepted"})
-        assert served.wait(run_id)["state"] == "succeeded"
-        wait_until(lambda: session_of(served, taken)["state"] == "released")  # noqa: B023
-        assert session_of(served, taken)["drift"] == drift
-
-
 def test_who_finds_no_room_waits_and_is_told_why(served: Served) -> None:
     make(served, "two", capacity=2)
     served.push("env-two", flow("env.two", {"resource": "two", "kind": "noop"}))

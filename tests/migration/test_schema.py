@@ -49,6 +49,7 @@ NAMES = [
     "0019_manifests",
     "0020_views_and_bulk",
     "0021_pod_records",
+    "0022_changed_files",
 ]
 WHERE_ROWS_ARE = (
     access,

@@ -16,7 +16,7 @@ from windlass.cli.tables import Column
 from windlass.cli.texts import first_line
 from windlass.cli.views import STATE, at
 from windlass.client import Client
-from windlass.client.env_shapes import EnvResourceInfo, EnvSessionInfo
+from windlass.client.env_shapes import EnvFilesInfo, EnvResourceInfo, EnvSessionInfo
 from windlass.client.shapes import Page
 from windlass.model.envs import KINDS
 from windlass.model.errors import NotFound
@@ -175,8 +175,21 @@ def show(client: Client, name: str, as_json: bool) -> None:
         session = client.env_session(name)
         fields = (*_SESSION_FIELDS, *_SESSION_MORE, "snapshots")
         output.show_fields(session, fields, as_json=as_json)
+        if not as_json and session.snapshots:
+            print_files(session.snapshots[-1].files)
     else:
         output.show_fields(client.env_resource(name), (*_FIELDS, *_MORE), as_json=as_json)
+
+
+def print_files(files: EnvFilesInfo | None) -> None:
+    """What has changed in a place since it was made, a line for each file."""
+    if files is None:
+        return
+    for mark, paths in (("+", files.added), ("~", files.changed), ("-", files.removed)):
+        for path in paths:
+            print_line(f"{mark} {path}")
+    if files.more:
+        print_line(f"and {files.more:,} more files")
 
 
 @env.command("exec", context_settings={"ignore_unknown_options": True})

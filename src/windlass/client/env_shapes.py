@@ -24,6 +24,15 @@ class EnvResourceInfo(Shape, frozen=True, kw_only=True):
     changed_at: int
 
 
+class EnvFilesInfo(Shape, frozen=True, kw_only=True):
+    """Which files of a place are others than when it was made."""
+
+    added: list[str] = []
+    changed: list[str] = []
+    removed: list[str] = []
+    more: int = 0
+
+
 class EnvSnapshotInfo(Shape, frozen=True, kw_only=True):
     """What was in a place at a time."""
 
@@ -35,6 +44,7 @@ class EnvSnapshotInfo(Shape, frozen=True, kw_only=True):
     digest: str
     size_bytes: int = 0
     created_at: int
+    files: EnvFilesInfo | None = None
 
 
 class EnvSessionInfo(Shape, frozen=True, kw_only=True):

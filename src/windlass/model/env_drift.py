@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from windlass.model.envs import EnvSnapshot
+from windlass.model.envs import FIRST, EnvSnapshot
 
 _TOLD_MAX = 20
 
@@ -38,8 +38,8 @@ NOT_SEEN = EnvDrift("unknown")
 
 def drift_of(snapshots: Sequence[EnvSnapshot]) -> EnvDrift:
     """Whether anything has changed since a place was made; the oldest snapshot comes first."""
-    first = next((row for row in snapshots if row.kind == "pre_action"), None)
-    later = [row for row in snapshots if row.kind != "pre_action"]
+    first = next((row for row in snapshots if row.kind == FIRST), None)
+    later = [row for row in snapshots if row.kind != FIRST]
     before = first.digest if first is not None else ""
     after = later[-1].digest if later else ""
     known = first is not None and bool(later)

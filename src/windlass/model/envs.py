@@ -91,6 +91,10 @@ class EnvSession(Row, frozen=True, kw_only=True):
         return bool(self.attempt_id)
 
 
+FIRST = "pre_action"
+"""The kind of the snapshot that is taken before anybody is in a place."""
+
+
 class EnvSnapshot(Row, frozen=True, kw_only=True):
     """What was in a place at a time."""
 
@@ -106,6 +110,8 @@ class EnvSnapshot(Row, frozen=True, kw_only=True):
     digest: str
     size_bytes: int = 0
     created_at: int
+    files: Json = ""
+    """Which of its files are others than when the place was made; empty where nobody can tell."""
 
 
 ENVS_KEY = "envs"

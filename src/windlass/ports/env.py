@@ -25,6 +25,8 @@ OUTPUT_BYTES_MAX = 1 << 20
 """How much is kept of what a command says, of each of its two streams."""
 PIECE_BYTES_MAX = 1 << 16
 """How much of what a command says is passed on at once."""
+FILES_TOLD_MAX = 200
+"""How many files are named that are others than before."""
 FILE_BYTES_MAX = 8 << 20
 """The largest file that is read or written whole."""
 
@@ -65,6 +67,16 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     """Over the content that matters: two snapshots have the same exactly if nothing changed."""
     size_bytes: int = 0
+
+
+class FileChanges(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which files of a place are others than before, by their whole paths, in their order."""
+
+    added: list[str] = []
+    changed: list[str] = []
+    removed: list[str] = []
+    more: int = 0
+    """How many there are besides: no more than `FILES_TOLD_MAX` are named."""
 
 
 class PlaceGone(Exception):
@@ -145,6 +157,11 @@ class EnvBackend(Protocol):
 
     async def snapshot(self, name: str, label: str) -> Snapshot:
         """Keep the place as it is. The same label replaces what it named before."""
+        ...
+
+    async def changes(self, name: str, since: str, label: str) -> FileChanges:
+        """Which files are others in a snapshot of the place than in an earlier one, by the labels
+        of both; `PlaceGone` where one of them is not kept."""
         ...
 
     async def restore(self, spec: PlaceSpec, snapshot: Snapshot) -> Place:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, json
 
 from windlass.model.envs import EnvSnapshot
 from windlass.protocol.exchange import Wire
@@ -109,6 +109,19 @@ class EnvResourceView(Wire, frozen=True, kw_only=True):
     changed_at: int
 
 
+class EnvFiles(Wire, frozen=True, kw_only=True):
+    """Which files of a place are others than when it was made, by their paths; some at most."""
+
+    added: list[str] = []
+    changed: list[str] = []
+    removed: list[str] = []
+    more: int = 0
+    """How many there are besides those that are named."""
+
+
+_files = json.Decoder(EnvFiles)
+
+
 class EnvSnapshotView(Wire, frozen=True, kw_only=True):
     id: str
     session_id: str
@@ -118,6 +131,8 @@ class EnvSnapshotView(Wire, frozen=True, kw_only=True):
     digest: str
     size_bytes: int
     created_at: int
+    files: EnvFiles | None = None
+    """What changed since the place was made; null where nothing did, or its runtime cannot tell."""
 
 
 def snapshot_view(row: EnvSnapshot) -> EnvSnapshotView:
@@ -130,6 +145,7 @@ def snapshot_view(row: EnvSnapshot) -> EnvSnapshotView:
         digest=row.digest,
         size_bytes=row.size_bytes,
         created_at=row.created_at,
+        files=_files.decode(row.files) if row.files else None,
     )
 
 

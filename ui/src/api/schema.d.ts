@@ -2828,6 +2828,20 @@ export interface components {
             timedOut: boolean;
         };
         /**
+         * EnvFiles
+         * @description Which files of a place are others than when it was made, by their paths; some at most.
+         */
+        EnvFiles: {
+            /** @default [] */
+            added: string[];
+            /** @default [] */
+            changed: string[];
+            /** @default 0 */
+            more: number;
+            /** @default [] */
+            removed: string[];
+        };
+        /**
          * EnvImageBody
          * @description An image to be pulled (`registry`) or built (`dockerfile`).
          */
@@ -2999,6 +3013,8 @@ export interface components {
             attemptId: string;
             createdAt: number;
             digest: string;
+            /** @default null */
+            files: components["schemas"]["EnvFiles"] | null;
             id: string;
             kind: string;
             ref: string;

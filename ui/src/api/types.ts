@@ -37,6 +37,7 @@ export type LimitRule = Schemas['LimitRuleView']
 export type LimitRuleBody = Schemas['LimitRuleBody']
 export type EnvResource = Omit<Schemas['EnvResourceView'], 'lacks'> & { lacks?: Reason | null }
 export type EnvSession = Schemas['EnvSessionView']
+export type EnvFiles = Schemas['EnvFiles']
 export type EnvSnapshot = Schemas['EnvSnapshotView']
 export type EnvKind = Omit<Schemas['EnvKindView'], 'lacks'> & { lacks?: Reason | null }
 export type EnvImage = Schemas['EnvImageView']

@@ -17,6 +17,7 @@ import { formatBytes } from '@/parts/size'
 import { Status } from '@/parts/status'
 import { useCanAct, useMayAct } from '@/shell/health'
 
+import { ChangedFiles } from './files'
 import { changesOf, hasPlace, mayRelease, type SnapshotChange, taskName } from './places'
 
 interface Props {
@@ -190,6 +191,7 @@ function Snapshots({ session, snapshots }: { session: EnvSession; snapshots: rea
             <span title={one.digest} className="w-full truncate font-mono text-xs text-soft">
               {one.digest}
             </span>
+            {one.files && <ChangedFiles files={one.files} />}
           </li>
         ))}
       </ol>

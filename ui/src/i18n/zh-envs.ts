@@ -2,7 +2,12 @@
 export const envs = {
   'A person was asked something meanwhile: the next attempt gets a new place, and what is in this one is lost.':
     '期间正在等待人工答复：下一次尝试会得到新的环境，此环境中的内容将丢失。',
+  'and {n} more': '另有 {n} 个',
   'as before': '与之前相同',
+  '{n} added': '新增 {n}',
+  '{n} changed': '修改 {n}',
+  '{n} removed': '删除 {n}',
+  'Files since it was made': '自创建以来的文件',
   archived: '已归档',
   building: '构建中',
   changed: '有变化',

@@ -22,12 +22,14 @@ from windlass.drivers.env.browser_place import BrowserPlace
 from windlass.drivers.env.browser_state import BrowserState
 from windlass.drivers.env.browser_version import version_of
 from windlass.drivers.env.cdp import attached, browser_at, pages_of
+from windlass.drivers.env.contents import changes_of
 from windlass.drivers.env.holders import Holders
 from windlass.drivers.env.names import WORKSPACE, checked_label
 from windlass.drivers.env.screening import Screen
 from windlass.ports.env import (
     Config,
     Executed,
+    FileChanges,
     MessageSocket,
     OnOutput,
     Place,
@@ -108,6 +110,16 @@ class ChromiumBackend:
             state = await self._take(place)
             size = await asyncio.to_thread(place.keep, checked_label(label), state)
         return Snapshot(ref=f"{name}:{label}", digest=state.digest(), size_bytes=size)
+
+    async def changes(self, name: str, since: str, label: str) -> FileChanges:
+        """Of its workspace; cookies and pages are no files."""
+        place = self._place(name)
+        async with self._locks[name]:
+            before = await asyncio.to_thread(place.kept, checked_label(since))
+            after = await asyncio.to_thread(place.kept, checked_label(label))
+        if before is None or after is None:
+            raise PlaceGone(f'there are no snapshots "{since}" and "{label}" of {name}')
+        return changes_of(before.files, after.files, WORKSPACE)
 
     async def restore(self, spec: PlaceSpec, snapshot: Snapshot) -> Place:
         whose, _, label = snapshot.ref.partition(":")

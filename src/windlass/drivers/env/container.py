@@ -9,7 +9,7 @@ can hide from it.
 """
 
 import asyncio
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -25,14 +25,17 @@ from windlass.drivers.env.container_store import (
     ContainerStore,
     place_of,
 )
+from windlass.drivers.env.contents import changes_of
+from windlass.drivers.env.contents import digest_of as digest_of_all
 from windlass.drivers.env.docker import DockerApi
 from windlass.drivers.env.holders import Holders
 from windlass.drivers.env.image_store import ImageStore, digest_of, image_labels
-from windlass.drivers.env.layers import Layers, layers_of
+from windlass.drivers.env.layers import Contents, Layers, layers_of
 from windlass.drivers.env.names import checked_label, checked_name, whole_path
 from windlass.ports.env import (
     Config,
     Executed,
+    FileChanges,
     OnOutput,
     Place,
     PlaceError,
@@ -43,6 +46,7 @@ from windlass.ports.env import (
 )
 
 _COMMIT_S = 900.0
+_READ_MAX = 2
 
 
 class ContainerBackend:
@@ -60,6 +64,8 @@ class ContainerBackend:
         self._containers = ContainerStore(api, self._files)
         self._commands = Commands(api)
         self._layers = Layers(state / "layers")
+        self._read: OrderedDict[str, Contents] = OrderedDict()
+        """By image, what was read last."""
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def capabilities(self) -> dict[str, Any]:
@@ -140,11 +146,36 @@ class ContainerBackend:
             if before is not None and before["Id"] != image["Id"]:
                 # The place itself stands on it, if it was restored from it; then it goes with it.
                 await self._images.remove(str(before["Id"]), force=False)
-            digest = await self._digest(name, str(seen["Image"]), image)
+            found = await self._contents(name, str(seen["Image"]), image)
+            digest = await asyncio.to_thread(digest_of_all, found.values())
         return Snapshot(ref=ref, digest=digest, size_bytes=int(image.get("Size") or 0))
 
-    async def _digest(self, name: str, base: str, image: dict[str, Any]) -> str:
-        """Of all that was kept: from its layers, or by reading the whole of it."""
+    async def changes(self, name: str, since: str, label: str) -> FileChanges:
+        repo = f"{SNAPSHOTS}/{checked_name(name)}"
+        async with self._locks[name]:
+            seen = await self._containers.present(name)
+            base = str(seen["Image"])
+            before = await self._contents(name, base, await self._snapshot(repo, since))
+            after = await self._contents(name, base, await self._snapshot(repo, label))
+        return await asyncio.to_thread(changes_of, before, after)
+
+    async def _snapshot(self, repo: str, label: str) -> dict[str, Any]:
+        image = await self._images.find(f"{repo}:{checked_label(label)}")
+        if image is None:
+            raise PlaceGone(f"there is no snapshot {repo}:{label}")
+        return image
+
+    async def _contents(self, name: str, base: str, image: dict[str, Any]) -> Contents:
+        """All that was kept; who has just taken a snapshot asks what changed in it next."""
+        key = str(image["Id"])
+        found = self._read.pop(key, None) or await self._read_all(name, base, image)
+        self._read[key] = found
+        while len(self._read) > _READ_MAX:
+            self._read.popitem(last=False)
+        return found
+
+    async def _read_all(self, name: str, base: str, image: dict[str, Any]) -> Contents:
+        """From its layers, or by reading the whole of it."""
         stands_on = await self._images.find(base)
         # A place that was restored stands on a snapshot, which stands on an image of its own.
         while stands_on is not None and NAME in image_labels(stands_on):
@@ -152,10 +183,10 @@ class ContainerBackend:
             stands_on = await self._images.find(parent) if parent else None
         if stands_on is not None:
             below = len(layers_of(stands_on)[0])
-            told = await asyncio.to_thread(self._layers.digest, image, below)
+            told = await asyncio.to_thread(self._layers.contents, image, below)
             if told is not None:
                 return told
-        return await self._containers.digest(name, str(image["Id"]))
+        return await self._containers.contents(name, str(image["Id"]))
 
     async def restore(self, spec: PlaceSpec, snapshot: Snapshot) -> Place:
         async with self._locks[checked_name(spec.name)]:

@@ -121,8 +121,8 @@ class ContainerStore:
             if refused.status != 404:
                 raise
 
-    async def digest(self, name: str, image_id: str) -> str:
-        """Of all that an image of a place holds, through a container that is never started."""
+    async def contents(self, name: str, image_id: str) -> dict[str, bytes]:
+        """All that an image of a place holds, through a container that is never started."""
         labels = {NAME: name, SCRATCH: "digest"}
         body: dict[str, Any] = {"Image": image_id, "Entrypoint": ["/none"], "Cmd": []}
         body |= {"Labels": labels, "HostConfig": {"NetworkMode": "none"}}
@@ -133,9 +133,9 @@ class ContainerStore:
         finally:
             await asyncio.shield(self.remove(scratch))
 
-    def _export(self, container: str) -> str:
+    def _export(self, container: str) -> dict[str, bytes]:
         with self._api.pieces(path_of("containers", container, "export")) as pieces:
-            return tars.digest_of(pieces)
+            return tars.contents_of(pieces)
 
 
 def labels_of(seen: Seen) -> dict[str, str]:

@@ -5,8 +5,13 @@ two names: a runtime tells that in one way and not in another.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
+
+from windlass.ports.env import FILES_TOLD_MAX, FileChanges
+
+_PATH_CHARS_MAX = 300
+"""Of longer paths the end is told."""
 
 # What the runtime itself puts into every place, which differs from one start to the next.
 _RUNTIME_S = ("proc", "sys", "dev")
@@ -43,3 +48,24 @@ def digest_of(entries: Iterable[bytes]) -> str:
     for one in sorted(entries):
         whole.update(one)
     return f"sha256:{whole.hexdigest()}"
+
+
+def changes_of(
+    before: Mapping[str, bytes], after: Mapping[str, bytes], root: str = ""
+) -> FileChanges:
+    """What is another, of what stands for each file by its path below `root`."""
+    added, changed, removed = list[str](), list[str](), list[str]()
+    differ = sorted(
+        path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+    )
+    for path in differ[:FILES_TOLD_MAX]:
+        kind = added if path not in before else changed if path in after else removed
+        kind.append(_shown(f"{root}/{path}"))
+    more = max(0, len(differ) - FILES_TOLD_MAX)
+    return FileChanges(added=added, changed=changed, removed=removed, more=more)
+
+
+def _shown(path: str) -> str:
+    """A path as text: names may be any bytes, and of any length."""
+    text = path.encode(errors="surrogateescape").decode(errors="replace")
+    return text if len(text) <= _PATH_CHARS_MAX else f"…{text[1 - _PATH_CHARS_MAX :]}"

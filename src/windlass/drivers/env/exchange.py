@@ -43,6 +43,7 @@ METHODS = frozenset(
         "allocate",
         "build",
         "capabilities",
+        "changes",
         "execute",
         "inspect",
         "list",

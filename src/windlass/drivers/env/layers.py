@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import msgspec
 
-from windlass.drivers.env.contents import Content, digest_of, entry_of, is_counted
+from windlass.drivers.env.contents import Content, entry_of, is_counted
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ _ON_DISK_MAX = 20
 
 
 class Layers:
-    """Digests of images; `folder` keeps what was read of those that many snapshots stand on."""
+    """What is in images; `folder` keeps what was read of those that many snapshots stand on."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -49,9 +49,9 @@ class Layers:
         # Two snapshots of one image read it once.
         self._turn = threading.Lock()
 
-    def digest(self, image: dict[str, Any], below: int) -> str | None:
-        """Over all that is in an image, whose first layers, `below`, are worth keeping in mind;
-        nothing where its layers cannot be read."""
+    def contents(self, image: dict[str, Any], below: int) -> Contents | None:
+        """All that is in an image, whose first layers, `below`, are worth keeping in mind; nothing
+        where its layers cannot be read."""
         layers, folders = layers_of(image)
         if not folders or not 0 < below <= len(layers):
             return None
@@ -63,7 +63,7 @@ class Layers:
         except OSError as error:
             log.info("layers of %s cannot be read: %s", image.get("Id"), error)
             return None
-        return digest_of(contents.values())
+        return contents
 
     def _base(self, layers: Sequence[str], folders: Sequence[Path]) -> Contents:
         key = hashlib.sha256(":".join(layers).encode()).hexdigest()

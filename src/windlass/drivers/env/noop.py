@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from windlass.drivers.env import fields
+from windlass.drivers.env.contents import changes_of
 from windlass.drivers.env.names import WORKSPACE, checked_label, checked_name, whole_path
 from windlass.drivers.env.pretended import Files, Kept, PretendedPlaces, digest_of
 from windlass.ports.env import (
@@ -19,6 +20,7 @@ from windlass.ports.env import (
     PIECE_BYTES_MAX,
     Config,
     Executed,
+    FileChanges,
     NoSuchFile,
     OnOutput,
     Place,
@@ -133,6 +135,17 @@ class NoopBackend:
         await self._step("after", "snapshot", name, {})
         size = sum(map(len, kept.files.values()))
         return Snapshot(ref=f"{name}:{label}", digest=digest_of(kept.files), size_bytes=size)
+
+    async def changes(self, name: str, since: str, label: str) -> FileChanges:
+        await self._step("before", "changes", name)
+        kept = self.places.get(checked_name(name))
+        if kept is None or not {since, label} <= kept.snapshots.keys():
+            raise PlaceGone(f'there are no snapshots "{since}" and "{label}" of {name}')
+        before, after = (
+            {path.lstrip("/"): data for path, data in kept.snapshots[one].items()}
+            for one in (since, label)
+        )
+        return changes_of(before, after)
 
     async def restore(self, spec: PlaceSpec, snapshot: Snapshot) -> Place:
         name = checked_name(spec.name)

@@ -12,6 +12,7 @@ from windlass.drivers.env.tunnel import Tunnel
 from windlass.ports.env import (
     Config,
     Executed,
+    FileChanges,
     MessageSocket,
     OnLog,
     OnOutput,
@@ -80,6 +81,9 @@ class RemoteBackend:
 
     async def snapshot(self, name: str, label: str) -> Snapshot:
         return await self._ask(Snapshot, "snapshot", name=name, label=label)
+
+    async def changes(self, name: str, since: str, label: str) -> FileChanges:
+        return await self._ask(FileChanges, "changes", name=name, since=since, label=label)
 
     async def restore(self, spec: PlaceSpec, snapshot: Snapshot) -> Place:
         return await self._ask(Place, "restore", spec=spec, snapshot=snapshot)

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
-from windlass.drivers.env import contents
 from windlass.drivers.env.contents import Content, entry_of, is_counted
 
 _PIECE = 1 << 20
@@ -38,9 +37,9 @@ def only_file(packed: bytes) -> bytes | None:
         return None if content is None else content.read()
 
 
-def digest_of(pieces: Iterator[bytes]) -> str:
-    """Over all that is in an archive; see `contents` for what counts."""
-    entries: list[bytes] = []
+def contents_of(pieces: Iterator[bytes]) -> dict[str, bytes]:
+    """By path: what stands for all that counts of a file in an archive; see `contents`."""
+    entries: dict[str, bytes] = {}
     seen: dict[str, Content] = {}
     with tarfile.open(fileobj=_Pieces(pieces), mode="r|") as archive:
         for entry in archive:
@@ -52,8 +51,8 @@ def digest_of(pieces: Iterator[bytes]) -> str:
             else:
                 content = _content_of(archive, entry)
             seen[name] = content
-            entries.append(entry_of(name, entry.mode, (entry.uid, entry.gid), content))
-    return contents.digest_of(entries)
+            entries[name] = entry_of(name, entry.mode, (entry.uid, entry.gid), content)
+    return entries
 
 
 def _name_of(path: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 
 import msgspec
+from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
 from windlass.engine.envs.hosts import Hosts
@@ -19,6 +20,7 @@ from windlass.model.effects import Effect
 from windlass.model.env_drift import drift_of
 from windlass.model.envs import (
     ALLOCATE,
+    FIRST,
     HOLD,
     RELEASE,
     EnvResource,
@@ -98,7 +100,7 @@ class Follower:
         host, backend = picked
         try:
             place = await backend.allocate(await self.spec_of(session))
-            along = [await self.snapshot(backend, session, "pre_action")]
+            along = [await self.snapshot(backend, session, FIRST)]
         except PlaceError as error:
             await self._engine.submit(EnvRefused(session.id, str(error)))
             return
@@ -199,8 +201,25 @@ class Follower:
         )
 
     async def snapshot(self, backend: EnvBackend, session: EnvSession, kind: str) -> EnvSnapshot:
-        taken = await backend.snapshot(place_name(session.id), kind.replace("_", "-"))
-        return snapshot_row(session, kind, taken, self._engine.store.now())
+        label = label_of(kind)
+        taken = await backend.snapshot(place_name(session.id), label)
+        row = snapshot_row(session, kind, taken, self._engine.store.now())
+        return row if kind == FIRST else await self.with_files(backend, session, row, label)
+
+    async def with_files(
+        self, backend: EnvBackend, session: EnvSession, row: EnvSnapshot, label: str
+    ) -> EnvSnapshot:
+        """A snapshot with which files are others than when the place was made, as far as its
+        runtime tells: a snapshot is worth as much without."""
+        kept = await snapshots_of(self._engine, session, kind=FIRST)
+        if not kept or kept[-1].digest == row.digest:
+            return row
+        try:
+            changes = await backend.changes(place_name(session.id), label_of(FIRST), label)
+        except (PlaceGone, PlaceError, RuntimeAway) as error:
+            log.info("what changed in session %s is not told: %s", session.id, error)
+            return row
+        return replace(row, files=msgspec.json.encode(changes).decode())
 
 
 async def find_session(engine: Engine, session_id: str) -> EnvSession | None:
@@ -222,6 +241,11 @@ async def snapshots_of(engine: Engine, session: EnvSession, kind: str = "") -> l
     if kind:
         where.append(Cond("kind", "=", kind))
     return await engine.store.page(EnvSnapshot, where, order="created_at", limit=200)
+
+
+def label_of(kind: str) -> str:
+    """What a runtime calls the snapshot of a kind, of which each place has one."""
+    return kind.replace("_", "-")
 
 
 def snapshot_row(session: EnvSession, kind: str, taken: Snapshot, now: int) -> EnvSnapshot:

@@ -194,8 +194,10 @@ class Places:
     async def snapshot(self, session: EnvSession) -> EnvSnapshot:
         label = f"manual-{session.epoch}-{self.engine.store.now()}"
         async with speaking_plainly(session):
-            taken = await self._backend(there(session)).snapshot(place_name(session.id), label)
+            backend = self._backend(there(session))
+            taken = await backend.snapshot(place_name(session.id), label)
         row = snapshot_row(session, "manual", taken, self.engine.store.now())
+        row = await self._follower.with_files(backend, session, row, label)
         await self.engine.write(row)
         return row
 
