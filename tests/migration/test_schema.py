@@ -50,6 +50,7 @@ NAMES = [
     "0020_views_and_bulk",
     "0021_pod_records",
     "0022_changed_files",
+    "0023_log_stream",
 ]
 WHERE_ROWS_ARE = (
     access,

@@ -17,6 +17,7 @@ from windlass.kernel.events import AttemptFailed, AttemptStarted, AttemptSucceed
 from windlass.model.assignment import Assignment
 from windlass.model.budgets import read_usage
 from windlass.model.errors import BadRequest, StaleLease
+from windlass.model.log_marks import LogMark, kept_marks, result_marks
 from windlass.model.rows import Failure, Json, Row
 from windlass.model.tenants import ALL
 from windlass.model.values import readable, storable
@@ -105,6 +106,7 @@ class Attempts:
         skipped: bool = False,
         metadata: dict[str, Any] | None = None,
         usage: Mapping[str, Any] | None = None,
+        marks: Sequence[LogMark] = (),
         along: Sequence[Row] = (),
     ) -> str:
         """Hand in a result, with rows that belong to it. One that cannot be read or kept fails the
@@ -116,9 +118,11 @@ class Attempts:
                 text = await asyncio.to_thread(readable, output, "the result")
             used = read_usage(usage) if usage else None
             event = AttemptSucceeded(attempt_id, text, bounded(log), skipped, metadata, used)
-            answer: str = await self._engine.submit(event, *along)
+            rows = (*along, *self._marked(attempt_id, event.log, marks))
+            answer: str = await self._engine.submit(event, *rows)
         except BadRequest as error:
-            await self.failed(attempt_id, Failure("fatal", str(error)), log, usage=usage)
+            failure = Failure("fatal", str(error))
+            await self.failed(attempt_id, failure, log, usage=usage, marks=marks)
             raise
         return answer
 
@@ -129,6 +133,7 @@ class Attempts:
         log: str | None = None,
         *,
         usage: Mapping[str, Any] | None = None,
+        marks: Sequence[LogMark] = (),
         along: Sequence[Row] = (),
     ) -> str:
         message = storable(failure.message[:_MESSAGE_CHARS_MAX])
@@ -137,8 +142,15 @@ class Attempts:
         event = AttemptFailed(
             attempt_id, failure, bounded(log), read_usage(usage) if usage else None
         )
-        answer: str = await self._engine.submit(event, *along)
+        rows = (*along, *self._marked(attempt_id, event.log, marks))
+        answer: str = await self._engine.submit(event, *rows)
         return answer
+
+    def _marked(self, attempt_id: str, log: str | None, marks: Sequence[LogMark]) -> Sequence[Row]:
+        """What is known of the log that comes with a result, beside it; nothing for most."""
+        if not marks or not log:
+            return ()
+        return (result_marks(attempt_id, kept_marks(marks, len(log)), self._engine.store.now()),)
 
     async def renew(self, attempts: Sequence[str], worker_id: str = "") -> dict[str, bool]:
         until = self._engine.store.now() + int(self.lease_s * 1000)

@@ -196,11 +196,9 @@ class Attempt(Row, frozen=True, kw_only=True):
 
     TABLE = "attempts"
     # The lease is renewed by a statement of its own, which a row kept in memory must not undo.
-    FIXED = frozenset({"task_id", "run_id", "number", "queue", "role", "limits", "manifest"}) | {
-        "claimed_at",
-        "holder",
-        "lease_until",
-    }
+    FIXED = frozenset({"task_id", "run_id", "number", "queue", "role", "limits", "manifest"}).union(
+        {"claimed_at", "holder", "lease_until"}
+    )
     LATE = frozenset({"notes"})
     HEAVY: ClassVar[Mapping[str, str]] = {
         "output": "null",
@@ -383,7 +381,7 @@ class Artifact(Row, frozen=True, kw_only=True):
 
 
 class LogChunk(Row, frozen=True, kw_only=True):
-    """A piece of what an attempt said while it was running."""
+    """A piece of what an attempt said while it was running, with its `log_marks`."""
 
     TABLE = "log_chunks"
     KEY = ("attempt_id", "number")
@@ -395,6 +393,7 @@ class LogChunk(Row, frozen=True, kw_only=True):
     channel: str
     text: str
     at: int
+    marks: Json = ""
 
 
 class Resource(Row, frozen=True, kw_only=True):

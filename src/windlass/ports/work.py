@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from windlass.model.assignment import Assignment
+from windlass.model.log_marks import LogMark
 from windlass.model.rows import Failure, Json
 from windlass.model.tenants import ALL
 
@@ -66,6 +67,7 @@ class Work(Protocol):
         log: str | None = None,
         *,
         usage: Mapping[str, float] | None = None,
+        marks: Sequence[LogMark] = (),
     ) -> str: ...
 
     async def failed(
@@ -75,6 +77,7 @@ class Work(Protocol):
         log: str | None = None,
         *,
         usage: Mapping[str, float] | None = None,
+        marks: Sequence[LogMark] = (),
     ) -> str: ...
 
     async def token(self, attempt_id: str) -> str:

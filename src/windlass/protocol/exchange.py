@@ -9,12 +9,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from windlass.model.log_marks import LogMark
+
 WORKERS_PATH = "/api/v1/workers"
 
 RESULTS_MAX = 200
 """Results in one exchange; more wait for the next."""
 SAID_MAX = 200
-"""Attempts whose logs one exchange tells of."""
+"""Pieces of logs in one exchange; more wait for the next."""
 LOG_CHARS_MAX = 1_000_000
 
 
@@ -57,6 +59,8 @@ class Result(Wire, frozen=True, kw_only=True, omit_defaults=True):
     output: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     error: Fault | msgspec.UnsetType = msgspec.UNSET
     log: str = ""
+    marks: list[LogMark] = []
+    """What is known of stretches of its log."""
     usage: dict[str, float] = {}
     """What it has used up: `tokens`, `money`."""
 
@@ -93,14 +97,18 @@ class ActionReceipt(Wire, frozen=True, kw_only=True):
     """`accepted`, or `duplicate` where the same was said before."""
 
 
-class Said(Wire, frozen=True, kw_only=True):
-    """What an attempt has logged since the worker last told."""
+class Said(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    """What an attempt has logged since the worker last told, or a part of that."""
 
     attempt_id: str
     token: str | int
     offset: Annotated[int, Meta(ge=0, le=LOG_CHARS_MAX)]
     """Where it stands in the attempt's log: a piece that is sent again is kept once."""
     text: Annotated[str, Meta(max_length=LOG_CHARS_MAX)]
+    age_ms: Annotated[int, Meta(ge=0, le=10**12)] = 0
+    """For how long it has waited to be told."""
+    marks: list[LogMark] = []
+    """What is known of stretches of the text."""
 
 
 class Exchange(Wire, frozen=True, kw_only=True):

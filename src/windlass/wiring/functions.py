@@ -163,8 +163,9 @@ def execution(
         if ended.fault is not None:
             fault = ended.fault
             failure = Failure(fault.kind, fault.message, retry_after_ms=fault.retry_after_ms)
-            raise AttemptError(failure, context.log_text, context.usage)
+            raise AttemptError(failure, context.log_text, context.usage, context.marks)
         assert ended.output is not None
-        return Done(bytes(ended.output).decode(), context.log_text, context.usage)
+        output = bytes(ended.output).decode()
+        return Done(output, context.log_text, context.usage, context.marks)
 
     return execute

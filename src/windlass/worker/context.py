@@ -3,18 +3,21 @@
 import asyncio
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 from windlass.client.board import Blackboard
+from windlass.model.log_marks import LEVELS, LogMark, level_named
 from windlass.protocol.exchange import ActionStart
 from windlass.worker.actions import Action
 from windlass.worker.answers import Asked, Brief, answer_in, question_of
 from windlass.worker.desk import Desk
 from windlass.worker.envs import Env
 from windlass.worker.errors import ActionRefused, Cancelled, PermanentError
+from windlass.worker.records import Record, marks_of
 
 LOG_CHARS_MAX = 64 * 1024
 
@@ -73,7 +76,7 @@ class Context:
         self._on_log: Callable[[], object] | None = None
         self.told = 0
         """How many characters of the log the server has."""
-        self._lines: list[str] = []
+        self._records: list[Record] = []
         self._chars = 0
         self._usage: dict[str, float] = {}
         self._calls = 0
@@ -113,15 +116,19 @@ class Context:
         await asyncio.sleep(0)
         self.check()
 
-    def log(self, text: str) -> None:
-        """Add a line to the attempt's log, which is kept with its result."""
+    def log(self, text: str, *, level: str = "") -> None:
+        """Add a line or more to the attempt's log, which is kept with its result. `level` is how
+        serious it is: `debug`, `info`, `warning`, `error` or `critical`."""
+        known = level_named(level)
+        if level and not known:
+            raise ValueError(f'no level "{level}": there are {", ".join(LEVELS)}')
         with self._lock:
             room = LOG_CHARS_MAX - self._chars
             if room <= 0:
                 return
             if len(text) >= room:
                 text = text[:room] + "… (the rest is left out)"
-            self._lines.append(text)
+            self._records.append(Record(self._chars, text, known, self._clock()))
             self._chars += len(text) + 1
             act = self._on_log
         if act is not None:
@@ -248,7 +255,23 @@ class Context:
     @property
     def log_text(self) -> str:
         with self._lock:
-            return "\n".join(self._lines)
+            return "\n".join(record.text for record in self._records)
+
+    def records(self, after: int = 0) -> list[Record]:
+        """What was logged behind so many characters of the log."""
+        with self._lock:
+            records = self._records
+            first = bisect_left(records, after, key=lambda record: record.start)
+            return records[first:]
+
+    @property
+    def marks(self) -> list[LogMark]:
+        """What is known of stretches of the log."""
+        return marks_of(self.records())
+
+    def age_ms(self, record: Record) -> int:
+        """How long ago something was logged."""
+        return max(0, round((self._clock() - record.at) * 1000))
 
     def on_log(self, act: Callable[[], object] | None) -> None:
         """Have `act` called whenever a line was added, from whichever thread adds it."""

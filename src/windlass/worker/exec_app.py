@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import msgspec
 
 from windlass.model.ids import run_of, task_of
+from windlass.model.log_marks import LogMark
 from windlass.protocol.exchange import SAID_MAX, Said
 from windlass.worker.context import Context, Stop
 from windlass.worker.desk import Desk
@@ -41,6 +42,7 @@ class ExecAnswer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"
     retry_after_ms: int | None = None
     log: str = ""
     usage: dict[str, float] = {}
+    marks: list[LogMark] = []
 
 
 class _Gone(Exception):
@@ -75,8 +77,8 @@ class ExecApp:
 
     def said(self) -> list[Said]:
         """What handlers have logged that the server does not have yet; safe from any thread."""
-        found = (unsaid(context, token) for context, token in list(self._contexts.items()) if token)
-        return [said for said in found if said is not None][:SAID_MAX]
+        held = [(context, token) for context, token in list(self._contexts.items()) if token]
+        return [said for context, token in held for said in unsaid(context, token)][:SAID_MAX]
 
     def heard(self, pieces: Iterable[Said]) -> None:
         """The server has these."""
@@ -208,7 +210,7 @@ def _read_body(body: bytes) -> ExecBody:
 
 
 def _answer_of(outcome: Outcome, context: Context) -> ExecAnswer:
-    said = (context.log_text, context.usage)
+    said = (context.log_text, context.usage, context.marks)
     if outcome.fault is None:
         return ExecAnswer(outcome.output or msgspec.Raw(b"null"), "", "", None, *said)
     fault = outcome.fault

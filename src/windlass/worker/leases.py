@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from windlass.protocol.exchange import SAID_MAX, Said
 from windlass.worker.context import Context, Stop
+from windlass.worker.records import marks_of, together
 
 TRUSTED_SHARE = 0.8
 
@@ -23,13 +24,24 @@ class Lease:
     token: str | int = ""
 
 
-def unsaid(context: Context, token: str | int) -> Said | None:
-    """The part of an attempt's log that the server does not have; None if it has all of it."""
-    offset = context.told
-    text = context.log_text[offset:]
-    if not text:
-        return None
-    return Said(attempt_id=context.attempt_id, token=token, offset=offset, text=text)
+def unsaid(context: Context, token: str | int) -> list[Said]:
+    """The part of an attempt's log that the server does not have, in pieces of what was logged at
+    about the same time."""
+    text, offset, pieces = context.log_text, context.told, list[Said]()
+    for records in together(context.records(offset)):
+        end = min(records[-1].end, len(text))
+        if end > offset:
+            piece = Said(
+                attempt_id=context.attempt_id,
+                token=token,
+                offset=offset,
+                text=text[offset:end],
+                age_ms=context.age_ms(records[0]),
+                marks=marks_of(records, offset),
+            )
+            pieces.append(piece)
+            offset = end
+    return pieces
 
 
 class Leases:
@@ -61,8 +73,7 @@ class Leases:
         """What handlers have logged that the server does not have yet."""
         with self._lock:
             held = list(self._held.values())
-        found = (unsaid(lease.context, lease.token) for lease in held)
-        return [said for said in found if said is not None][:SAID_MAX]
+        return [said for lease in held for said in unsaid(lease.context, lease.token)][:SAID_MAX]
 
     def heard(self, pieces: Iterable[Said]) -> None:
         """The server has these."""

@@ -64,7 +64,7 @@ def failed(error: BaseException, context: Context) -> Outcome:
         return stopped(context)
     if not isinstance(error, ServiceError):
         trace = "".join(traceback.format_exception(type(error), error, _own_part(error)))
-        context.log(trace)
+        context.log(trace, level="error")
         log.warning("attempt %s failed\n%s", context.attempt_id, trace)
     return Outcome(fault=_fault(error))
 

@@ -155,5 +155,6 @@ def _result_of(call: Call, outcome: Outcome) -> Result:
         output=msgspec.UNSET if outcome.output is None else outcome.output,
         error=msgspec.UNSET if outcome.fault is None else outcome.fault,
         log=call.context.log_text,
+        marks=call.context.marks,
         usage=call.context.usage,
     )

@@ -21,6 +21,7 @@ from windlass.drivers.dispatch.bounded import TooLarge, UnknownEncoding, read_wi
 from windlass.drivers.dispatch.runner import AttemptError, Done, Execute, Runner
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest
+from windlass.model.log_marks import marks_in
 from windlass.model.rows import Failure, Worker
 from windlass.model.values import is_object, readable
 from windlass.ports.work import Work
@@ -47,6 +48,8 @@ class Reply(msgspec.Struct):
     log: str = ""
     usage: Any = None
     """What the attempt has used up, by unit."""
+    marks: Any = None
+    """What is known of stretches of its log."""
 
 
 class PushDispatcher:
@@ -210,13 +213,13 @@ class PushDispatcher:
         if reply.error:
             kind = reply.kind if reply.kind in ("failed", "fatal", "timeout") else "failed"
             failure = Failure(kind, reply.error, retry_after_ms=reply.retry_after_ms)
-            raise AttemptError(failure, reply.log, used)
+            raise AttemptError(failure, reply.log, used, marks_in(reply.marks))
         if status >= 400:
             text = f"{worker_id} answered {status} for {service}"
             raise AttemptError(Failure("unreachable", text))
         try:
             text = readable(reply.result, f"the result of {worker_id}")
-            return Done(text, reply.log, used)
+            return Done(text, reply.log, used, marks_in(reply.marks))
         except BadRequest as error:
             raise AttemptError(Failure("fatal", str(error))) from error
 

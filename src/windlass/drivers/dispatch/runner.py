@@ -9,13 +9,14 @@ import asyncio
 import logging
 import traceback
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
 import msgspec
 
 from windlass.model.assignment import Assignment
 from windlass.model.errors import StaleLease, Unavailable, WindlassError
+from windlass.model.log_marks import LogMark
 from windlass.model.rows import Failure, Json
 from windlass.model.tenants import ALL
 from windlass.ports.work import Waiting, Work
@@ -34,6 +35,8 @@ class Done(msgspec.Struct, frozen=True):
     log: str = ""
     usage: Mapping[str, float] = {}
     """What it has used up, by unit."""
+    marks: Sequence[LogMark] = ()
+    """What is known of stretches of the log."""
 
 
 Execute = Callable[[Assignment], Awaitable[Done]]
@@ -44,12 +47,17 @@ class AttemptError(Exception):
     """An attempt ended without a result, for the reason it carries."""
 
     def __init__(
-        self, failure: Failure, log: str = "", usage: Mapping[str, float] | None = None
+        self,
+        failure: Failure,
+        log: str = "",
+        usage: Mapping[str, float] | None = None,
+        marks: Sequence[LogMark] = (),
     ) -> None:
         super().__init__(failure.message)
         self.failure = failure
         self.log = log
         self.usage = usage or {}
+        self.marks = marks
 
 
 class Runner:
@@ -188,11 +196,19 @@ class Runner:
             try:
                 if isinstance(outcome, AttemptError):
                     await self._work.failed(
-                        attempt_id, outcome.failure, log_text, usage=outcome.usage
+                        attempt_id,
+                        outcome.failure,
+                        log_text,
+                        usage=outcome.usage,
+                        marks=outcome.marks,
                     )
                 else:
                     await self._work.succeeded(
-                        attempt_id, outcome.output, log_text, usage=outcome.usage
+                        attempt_id,
+                        outcome.output,
+                        log_text,
+                        usage=outcome.usage,
+                        marks=outcome.marks,
                     )
                 return
             except Unavailable as error:

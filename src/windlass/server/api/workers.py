@@ -135,14 +135,22 @@ async def report(attempts: Attempts, result: Result, others: Container[str] = ()
             given = result.output
             output = "null" if isinstance(given, msgspec.UnsetType) else given
             status = await attempts.succeeded(
-                attempt_id, output, result.log or None, usage=result.usage
+                attempt_id,
+                output,
+                result.log or None,
+                usage=result.usage,
+                marks=result.marks,
             )
         else:
             fault = result.error
             kind = fault.kind if fault.kind in _KINDS else "failed"
             failure = Failure(kind, fault.message, retry_after_ms=fault.retry_after_ms)
             status = await attempts.failed(
-                attempt_id, failure, result.log or None, usage=result.usage
+                attempt_id,
+                failure,
+                result.log or None,
+                usage=result.usage,
+                marks=result.marks,
             )
         return Receipt(attempt_id=attempt_id, status=status)
     except (StaleLease, NotFound) as error:

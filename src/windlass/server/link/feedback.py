@@ -1,17 +1,20 @@
 """Feedback: progress and log chunks of running tasks, shown at once and kept with their attempt."""
 
+import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from windlass.engine.engine import Engine
 from windlass.model.errors import Unavailable
+from windlass.model.log_marks import LogMark, kept_marks, level_named
 from windlass.model.rows import LogChunk
 from windlass.model.values import is_object, storable
 from windlass.protocol.link import messages as m
+from windlass.server.said import AGE_MS_MAX, CHANNEL
 
 if TYPE_CHECKING:
     from windlass.server.link.session import LinkSession
@@ -23,7 +26,21 @@ _FLUSH_CHARS = 32_768
 _PENDING_CHARS_MAX = 16_000_000
 """What is kept in memory while the database is away."""
 _CHANNEL_CHARS_MAX = 64
+_GATHER_S = 1.0
 _RESULTS_MAX = 1_000
+
+
+class Piece(NamedTuple):
+    """A text of one channel, and what is known of stretches of it."""
+
+    channel: str
+    text: str
+    marks: list[LogMark]
+
+    def with_more(self, more: "Piece") -> "Piece":
+        text = self.text if self.text.endswith("\n") else f"{self.text}\n"
+        moved = [LogMark(len(text) + mark.start, mark.length, mark.level) for mark in more.marks]
+        return Piece(self.channel, text + more.text, [*self.marks, *moved])
 
 
 class Progress(msgspec.Struct):
@@ -67,6 +84,7 @@ class FeedbackSink:
         self._pending: list[LogChunk] = []
         self._pending_chars = 0
         self._flushing = False
+        self._soon = False
         self._chars: defaultdict[str, int] = defaultdict(int)
         self._number = 0
 
@@ -80,15 +98,26 @@ class FeedbackSink:
         known.at = now
         for key, value in results_in(feedback).items():
             known.put(key, value)
-        for chunk in feedback.chunks or ():
-            self._keep(attempt_id, feedback.run_id, chunk, now)
+        for piece in pieces_of(feedback):
+            self._keep(attempt_id, feedback.run_id, piece, now)
         for tell in self.listeners:
             tell(attempt_id, feedback)
         if self._pending_chars > _FLUSH_CHARS and not self._flushing:
             session.spawn(session.reports.quietly(self.flush()))
+        elif self._pending and not self._soon:
+            self._soon = True
+            session.spawn(session.reports.quietly(self._flush_soon()))
 
-    def _keep(self, attempt_id: str, run_id: str, chunk: m.Chunk, now: int) -> None:
-        text = chunk.text if chunk.text is not None else chunk.data_base64 or ""
+    async def _flush_soon(self) -> None:
+        """Write what gathers for a moment: other servers are asked about it too."""
+        try:
+            await asyncio.sleep(_GATHER_S)
+        finally:
+            self._soon = False
+        await self.flush()
+
+    def _keep(self, attempt_id: str, run_id: str, piece: Piece, now: int) -> None:
+        text = piece.text
         room = min(
             _LOG_CHARS_MAX - self._chars[attempt_id], _PENDING_CHARS_MAX - self._pending_chars
         )
@@ -103,9 +132,10 @@ class FeedbackSink:
                 attempt_id=attempt_id,
                 number=self._number,
                 run_id=run_id,
-                channel=storable(chunk.channel[:_CHANNEL_CHARS_MAX]),
+                channel=piece.channel,
                 text=text,
                 at=now,
+                marks=kept_marks(piece.marks, len(text)),
             )
         )
         self._pending_chars += len(text)
@@ -120,7 +150,7 @@ class FeedbackSink:
         if mine:
             self._pending = [chunk for chunk in self._pending if chunk.attempt_id != attempt_id]
             self._pending_chars -= sum(len(chunk.text) for chunk in mine)
-        return mine
+        return self._in_time(mine)
 
     async def flush(self) -> None:
         """Write what has gathered. Only a database that is away is worth another try: chunks of
@@ -130,7 +160,7 @@ class FeedbackSink:
             return
         self._flushing = True
         try:
-            await self._engine.write(*chunks)
+            await self._engine.write(*self._in_time(chunks))
         except Unavailable:
             self._pending[:0] = chunks
             self._pending_chars += sum(len(chunk.text) for chunk in chunks)
@@ -139,6 +169,33 @@ class FeedbackSink:
             log.exception("%d pieces of logs could not be kept", len(chunks))
         finally:
             self._flushing = False
+
+    def _in_time(self, chunks: list[LogChunk]) -> list[LogChunk]:
+        """Chunks that had to wait count as said only now: see `AGE_MS_MAX`."""
+        first = self._engine.store.now() - AGE_MS_MAX
+        replace = msgspec.structs.replace
+        return [chunk if chunk.at >= first else replace(chunk, at=first) for chunk in chunks]
+
+
+def pieces_of(feedback: m.Feedback) -> Iterator[Piece]:
+    """What a frame says, with records of the log that follow each other in one piece. One that says
+    its level, if only that it has none, is one record."""
+    log: Piece | None = None
+    for chunk in feedback.chunks or ():
+        text = chunk.text if chunk.text is not None else chunk.data_base64 or ""
+        piece = Piece(storable(chunk.channel[:_CHANNEL_CHARS_MAX]), text, [])
+        level = (chunk.metadata or {}).get("level")
+        if isinstance(level, str) and (length := len(text.removesuffix("\n"))):
+            piece.marks.append(LogMark(0, length, level_named(level)))
+        if piece.channel == CHANNEL:
+            log = piece if log is None else log.with_more(piece)
+            continue
+        if log is not None:
+            yield log
+        log = None
+        yield piece
+    if log is not None:
+        yield log
 
 
 def split(pointer: str) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from windlass.worker.context import Context
+from windlass.worker.records import Record
 
 GATHER_S = 0.2
 """How long lines gather before they are told: a loop that logs is not a frame for every line."""
@@ -33,8 +34,14 @@ class LiveLog:
 
     def _tell(self) -> None:
         self._soon = None
-        text = self._context.log_text
-        piece, self._context.told = text[self._context.told :], len(text)
-        if piece:
-            lines = piece.removeprefix("\n")
-            self._feedback({"chunks": [{"channel": "log", "text": f"{lines}\n"}]})
+        records = self._context.records(self._context.told)
+        if records:
+            self._context.told = records[-1].end + 1
+            self._feedback({"chunks": [chunk_of(record) for record in records]})
+
+
+def chunk_of(record: Record) -> dict[str, Any]:
+    """A record as a piece of feedback, which says its level or that it is one."""
+    chunk: dict[str, Any] = {"channel": "log", "text": f"{record.text}\n"}
+    known = record.level or "\n" in record.text
+    return {**chunk, "metadata": {"level": record.level}} if known else chunk

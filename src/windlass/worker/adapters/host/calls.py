@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import itertools
 import threading
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -36,10 +37,10 @@ class RunningCall:
         self.context: ExecutionContext | None = None
         self._calls = calls
         self._lock = threading.Lock()
-        self._written: list[tuple[str, str]] = []
+        self._written: list[tuple[str, str, str]] = []
         self._chars = 0
 
-    def wrote(self, channel: str, text: str) -> None:
+    def wrote(self, channel: str, text: str, level: str = "") -> None:
         """Keep what the handler wrote until the loop has a moment to send it."""
         with self._lock:
             first = not self._written
@@ -48,7 +49,7 @@ class RunningCall:
             self._chars += len(text)
             if self._chars > PENDING_CHARS_MAX:
                 text = "… (output is left out: too much at once)\n"
-            self._written.append((channel, text))
+            self._written.append((channel, level, text))
         if first:
             self._calls.soon(self.flush)
 
@@ -57,17 +58,27 @@ class RunningCall:
             written, self._written = self._written, []
             self._chars = 0
         chunks: list[dict[str, Any]] = []
-        for channel, parts in itertools.groupby(written, key=lambda item: item[0]):
+        for channel, level, text in _joined(written):
             # Half a surrogate has no JSON form, and a print must never fail a call.
-            text = "".join(part for _, part in parts).encode(errors="replace").decode()
-            if text.strip():
-                chunks.append({"channel": channel, "text": text})
+            shown = text.encode(errors="replace").decode()
+            if shown.strip():
+                chunk: dict[str, Any] = {"channel": channel, "text": shown}
+                chunks.append({**chunk, "metadata": {"level": level}} if level else chunk)
         if chunks:
             self.post({"chunks": chunks})
 
     def post(self, body: dict[str, Any]) -> None:
         message = {"t": "feedback", "id": self.id, "body": body}
         self._calls.link.post(message, may_drop=True)
+
+
+def _joined(written: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Texts of a channel in one; records, which have a level, each for itself."""
+    for (channel, is_record), found in itertools.groupby(written, lambda w: (w[0], bool(w[1]))):
+        if is_record:
+            yield from found
+        else:
+            yield channel, "", "".join(text for *_, text in found)
 
 
 class Calls:

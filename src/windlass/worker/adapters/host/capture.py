@@ -12,7 +12,7 @@ PENDING_CHARS_MAX = 256 * 1024
 class Listener(Protocol):
     """A call that is told what its handler writes."""
 
-    def wrote(self, channel: str, text: str) -> None: ...
+    def wrote(self, channel: str, text: str, level: str = "") -> None: ...
 
 
 current: contextvars.ContextVar[Listener | None] = contextvars.ContextVar("call", default=None)
@@ -51,9 +51,16 @@ class LogHandler(logging.Handler):
         listener = current.get()
         text = self.format(record) + "\n"
         if listener is not None:
-            listener.wrote("log", text)
+            listener.wrote("log", text, level_of(record.levelno))
         elif sys.__stderr__ is not None:
             sys.__stderr__.write(text)
+
+
+def level_of(number: int) -> str:
+    """The name of the level that a record has, or is nearest below."""
+    if number < logging.INFO:
+        return "debug"
+    return logging.getLevelName(min(number // 10 * 10, logging.CRITICAL)).lower()
 
 
 def install() -> None:
