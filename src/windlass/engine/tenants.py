@@ -39,6 +39,7 @@ _PEOPLE = (User, Token, Audit)
 _OPEN = (Idempotency, Manifest, AffinityHold)
 """Rows whose keys nobody can guess or that hold nothing of anybody's: keys begin with their tenant,
 and what a package contains is public to whoever may install it."""
+_OF_A_RUN = ("log_pieces_after", "log_pieces_before")
 _QUERIES = frozenset(
     {
         # These take a tenant.
@@ -60,6 +61,8 @@ _QUERIES = frozenset(
         # What they show of others is left out afterwards.
         "held_by",
         "count_queues",
+        # These are about one run, which has to be the tenant's.
+        *_OF_A_RUN,
     }
 )
 
@@ -110,6 +113,8 @@ class TenantStore:
 
     async def query(self, name: str, **params: Any) -> list[dict[str, Any]]:
         assert name in _QUERIES, f"{name} is not asked for on behalf of a tenant"
+        if name in _OF_A_RUN and not await self._seen(Run, {params["run_id"]}):
+            return []
         rows = await self._store.query(name, **{**params, "tenant": self.tenant})
         if name == "count_queues":
             return [row for row in rows if tenant_of(row["queue"]) == self.tenant]

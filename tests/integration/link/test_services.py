@@ -102,7 +102,7 @@ async def test_what_a_service_logs_is_read_while_it_runs_and_stands_once_at_its_
         go_on.touch()
         run = await server.wait(run_id)
         assert run["state"] == "succeeded", run
-        assert await said(server, run_id) == "first word\nlast word\n"
+        assert await said(server, run_id) == "first word\nlast word"
 
 
 async def said(server: LinkServer, run_id: str) -> str:
@@ -112,4 +112,4 @@ async def said(server: LinkServer, run_id: str) -> str:
         asked = {"attempt": attempt["id"]}
         answer = await server.http.get(f"/api/v1/runs/{run_id}/logs", params=asked)
         texts += [chunk["text"] for chunk in answer.json()["items"]]
-    return "".join(texts)
+    return "\n".join(texts)

@@ -1403,7 +1403,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The chunks of one attempt's log in order, of all channels or of one. */
+        /** What the attempts of a run said, in the order of time. */
         get: operations["logs_list_logs"];
         put?: never;
         post?: never;
@@ -3308,22 +3308,36 @@ export interface components {
             waiting: number;
         };
         /**
-         * Page[LogView]
-         * @description A page of a list; `next` is the cursor of the one after, None at the end.
+         * LogMark
+         * @description A stretch of a text that was logged at once.
+         */
+        LogMark: [
+            number,
+            number,
+            string
+        ];
+        /**
+         * LogPage
+         * @description A page of a run's logs, oldest first.
          */
         LogPage: {
             items: components["schemas"]["LogView"][];
             /** @default null */
-            next: string | number | null;
+            next: string | null;
+            /** @default null */
+            position: string | null;
         };
         /**
          * LogView
-         * @description A piece of what an attempt said.
+         * @description What an attempt said: a record, or a line of which nothing is known.
          */
         LogView: {
             at: number;
+            attempt: number;
             channel: string;
-            number: number;
+            guess: string | null;
+            level: string | null;
+            task: string;
             text: string;
         };
         /** LoginBody */
@@ -3895,6 +3909,8 @@ export interface components {
             error?: components["schemas"]["Fault"];
             /** @default  */
             log: string;
+            /** @default [] */
+            marks: components["schemas"]["LogMark"][];
             output?: unknown;
             token: string | number;
             /** @default {} */
@@ -4071,10 +4087,14 @@ export interface components {
         };
         /**
          * Said
-         * @description What an attempt has logged since the worker last told.
+         * @description What an attempt has logged since the worker last told, or a part of that.
          */
         Said: {
+            /** @default 0 */
+            ageMs: number;
             attemptId: string;
+            /** @default [] */
+            marks: components["schemas"]["LogMark"][];
             offset: number;
             text: string;
             token: string | number;
@@ -7732,8 +7752,12 @@ export interface operations {
     logs_list_logs: {
         parameters: {
             query?: {
+                task?: string;
                 attempt?: string;
+                level?: string;
+                q?: string;
                 channel?: string;
+                order?: string;
                 limit?: string;
                 cursor?: string;
             };

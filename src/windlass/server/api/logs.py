@@ -1,59 +1,97 @@
-"""What attempts said while they ran: chunk by chunk, or as one text beside each attempt."""
+"""What attempts of a run said, as one stream."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from windlass.model.errors import BadRequest
-from windlass.model.queues import is_link
-from windlass.model.rows import Attempt, LogChunk
-from windlass.ports.store import Cond
-from windlass.protocol.api import Page
-from windlass.protocol.logs_api import LogView
+from windlass.model.log_marks import LEVELS
+from windlass.model.rows import Run
+from windlass.protocol.logs_api import LogPage
 from windlass.server.api.runs import find
 from windlass.server.caller import engine_of
 from windlass.server.context import context_of
-from windlass.server.http import reply
-from windlass.server.paging import fetch_page
+from windlass.server.http import number_of, page_limit, reply
+from windlass.server.log_cursor import FIRST, LAST, RESULT, LogCursor, read_cursor
+from windlass.server.log_stream import LogReader, Wanted
+from windlass.server.log_texts import CHANNELS
 from windlass.server.routes import Route
-from windlass.server.said import CHANNEL
+
+_QUERY = ("task", "attempt", "level", "q", "channel", "order", "limit", "cursor")
+_TEXT_CHARS_MAX = 500
+_ID_CHARS_MAX = 2_000
+_ORDERS = ("oldest", "newest")
 
 
 async def list_logs(request: Request) -> Response:
-    """The chunks of one attempt's log in order, of all channels or of one."""
+    """What the attempts of a run said, in the order of time.
+
+    Where a filter finds little, a page may have few entries, or none, and still a `next`. With
+    `order=newest`, the first page is the end; the entries of each stand oldest first either way.
+    """
     run = await find(request)
-    attempt = request.query_params.get("attempt", "")
-    if not attempt.startswith(f"{run.id}~") or "@" not in attempt:
-        raise BadRequest(f"attempt names one of run {run.id}: see /runs/{{id}}/attempts")
+    for name in request.query_params:
+        if name not in _QUERY:
+            raise BadRequest(f'logs have no filter "{name:.40}"; there are {", ".join(_QUERY)}')
+    wanted = wanted_in(request, run)
+    cursor = cursor_in(request)
+    limit = page_limit(request, 200, 1000)
     await context_of(request).link.feedback.flush()
-    ended = await engine_of(request).store.page(Attempt, [Cond("id", "=", attempt)], limit=1)
-    if ended and ended[0].log and not is_link(ended[0].queue):
-        return reply(Page(items=whole(ended[0], request.query_params.get("channel", ""))))
-    where = [Cond("attempt_id", "=", attempt)]
-    if channel := request.query_params.get("channel"):
-        where.append(Cond("channel", "=", channel))
-    rows, next_ = await fetch_page(
-        request, LogChunk, where, order="number", descending=False, size=200, size_max=2000
+    return reply(await LogReader(engine_of(request), run.id, wanted, cursor).page(limit))
+
+
+def wanted_in(request: Request, run: Run) -> Wanted:
+    asked = request.query_params.get
+    level, text, channel = asked("level", ""), asked("q", "").lower(), asked("channel", "")
+    if level and level not in LEVELS:
+        raise BadRequest(f'no level "{level:.40}"; there are {", ".join(LEVELS)}')
+    if len(text) > _TEXT_CHARS_MAX:
+        raise BadRequest(f"q has at most {_TEXT_CHARS_MAX} characters")
+    if "\0" in channel:
+        raise BadRequest("a channel has no NUL in its name")
+    low, high, number = attempts_in(run, asked("task", ""), asked("attempt", ""))
+    return Wanted(
+        low=low,
+        high=high,
+        number=number,
+        level=level,
+        text=text,
+        channels=(channel,) if channel else CHANNELS,
     )
-    items = [
-        LogView(number=row.number, at=row.at, channel=row.channel, text=row.text) for row in rows
-    ]
-    return reply(Page(items=items, next=next_))
 
 
-def whole(attempt: Attempt, channel: str) -> list[LogView]:
-    """A log that came whole with its result, as one piece."""
-    if channel not in ("", CHANNEL):
-        return []
-    at = attempt.finished_at or attempt.claimed_at
-    return [LogView(number=0, at=at, channel=CHANNEL, text=attempt.log or "")]
+def attempts_in(run: Run, task: str, attempt: str) -> tuple[str, str, int | None]:
+    """The first and the last id of attempts that are asked for, and their number if that is."""
+    for given in (task, attempt):
+        if len(given) > _ID_CHARS_MAX or "\0" in given:
+            raise BadRequest(f'"{given:.40}" is the id of no task or attempt')
+    if task and not task.startswith(f"{run.id}~"):
+        raise BadRequest(f"task names one of run {run.id}: see /runs/{{id}}/tasks")
+    if "@" in attempt:
+        if not attempt.startswith(f"{task}@" if task else f"{run.id}~"):
+            raise BadRequest(f"attempt names one of run {run.id}: see /runs/{{id}}/attempts")
+        return attempt, attempt, None
+    number = number_of(attempt) if attempt else None
+    if attempt and (number is None or number < 1):
+        raise BadRequest(f'attempt="{attempt:.40}" is neither a number nor an id')
+    if task and number:
+        return f"{task}@{number}", f"{task}@{number}", None
+    if task:
+        return f"{task}@", f"{task}@\x7f", None
+    return f"{run.id}~", f"{run.id}\x7f", number
 
 
-ROUTES = [
-    Route(
-        "GET",
-        "/api/v1/runs/{id}/logs",
-        list_logs,
-        gives=Page[LogView],
-        query=("attempt", "channel", "limit", "cursor"),
-    ),
-]
+def cursor_in(request: Request) -> LogCursor:
+    order = request.query_params.get("order") or "oldest"
+    if order not in _ORDERS:
+        raise BadRequest(f'order="{order:.40}" is neither {" nor ".join(_ORDERS)}')
+    backwards = order == "newest"
+    text = request.query_params.get("cursor")
+    if not text:
+        return LogCursor(LAST, RESULT, {}, backwards=True) if backwards else LogCursor(FIRST, 0)
+    cursor = read_cursor(text)
+    if cursor.backwards != backwards:
+        raise BadRequest("cursor is of a page in the other order")
+    return cursor
+
+
+ROUTES = [Route("GET", "/api/v1/runs/{id}/logs", list_logs, gives=LogPage, query=_QUERY)]

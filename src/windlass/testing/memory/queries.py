@@ -17,6 +17,7 @@ from windlass.model.states import ATTEMPT_LIVE, RunState
 from windlass.model.tenants import ALL
 from windlass.ports.store import Cond
 from windlass.testing.memory.database import MemoryDatabase
+from windlass.testing.memory.log_queries import log_pieces_after, log_pieces_before
 
 R = TypeVar("R", bound=Row)
 Found = list[dict[str, Any]]
@@ -294,6 +295,8 @@ QUERIES: dict[str, Callable[..., Found]] = {
         unserved_tasks,
         bound_runs,
         held_by,
+        log_pieces_after,
+        log_pieces_before,
     )
 }
 
