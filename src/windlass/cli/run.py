@@ -12,7 +12,7 @@ from windlass.cli.api import (
     with_client,
     with_task,
 )
-from windlass.cli.logs import show_logs
+from windlass.cli.logs import LogPrinter
 from windlass.cli.params import flow_version, read_params, read_value
 from windlass.cli.printing import print_line
 from windlass.cli.progress import in_order, outline
@@ -31,6 +31,7 @@ from windlass.cli.watch import outcome_code, watch_run
 from windlass.client import Client, Run
 from windlass.client.calls import get_run
 from windlass.client.shapes import Redone
+from windlass.model.log_marks import LEVELS
 
 SHOWN = (
     "id",
@@ -296,13 +297,24 @@ def rerun(client: Client, run_ref: str, as_json: bool) -> None:
 
 @run.command()
 @click.argument("run_ref", metavar="RUN")
-@click.option("--task", default=None, help="Only of this task.")
+@click.option("-f", "--follow", "following", is_flag=True, help="Go on until the run has ended.")
+@click.option("--task", default="", help="Only of this task: a node, a place or an id.")
+@click.option("--attempt", default="", help="Only of attempts with this number, or this id.")
+@click.option("--level", type=click.Choice(LEVELS), help="Only what is at least so serious.")
 @json_option
 @with_client
-def logs(client: Client, run_ref: str, task: str | None, as_json: bool) -> None:
-    """Show what a run's attempts logged, and how the bad ones ended."""
+def logs(
+    client: Client,
+    run_ref: str,
+    following: bool,
+    task: str,
+    attempt: str,
+    level: str | None,
+    as_json: bool,
+) -> None:
+    """Show what a run's attempts logged, in the order of time, and how the bad ones ended."""
     handle = client.run(run_id(client, run_ref))
-    show_logs(handle, task, as_json=as_json)
+    LogPrinter(handle, task, attempt, level or "", as_json=as_json).show(follow=following)
 
 
 @run.command()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 import anyio
 import httpx
 
-from windlass.client import calls, envs, forks, ledger, plan_calls, pod_calls, scripts, wire
+from windlass.client import calls, envs, forks, ledger, logs, plan_calls, pod_calls, scripts, wire
 from windlass.client import dead_letters as letters
 from windlass.client.methods import AsyncMethod, AsyncRunMethod, Becomes
 from windlass.client.outputs import Hear, OutputReader
@@ -249,6 +249,7 @@ class AsyncRun:
     result = AsyncRunMethod(scripts.result)
     tasks = AsyncRunMethod(calls.tasks)
     attempts = AsyncRunMethod(calls.attempts)
+    logs = AsyncRunMethod(logs.logs)
     revisions = AsyncRunMethod(calls.revisions)
     history = AsyncRunMethod(calls.history)
     why = AsyncRunMethod(calls.why)

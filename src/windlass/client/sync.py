@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import httpx
 
-from windlass.client import calls, envs, forks, ledger, plan_calls, pod_calls, scripts, wire
+from windlass.client import calls, envs, forks, ledger, logs, plan_calls, pod_calls, scripts, wire
 from windlass.client import dead_letters as letters
 from windlass.client.methods import Becomes, Method, RunMethod
 from windlass.client.outputs import Hear, OutputReader
@@ -244,6 +244,7 @@ class Run:
     result = RunMethod(scripts.result)
     tasks = RunMethod(calls.tasks)
     attempts = RunMethod(calls.attempts)
+    logs = RunMethod(logs.logs)
     revisions = RunMethod(calls.revisions)
     history = RunMethod(calls.history)
     why = RunMethod(calls.why)

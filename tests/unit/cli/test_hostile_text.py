@@ -35,6 +35,7 @@ def answers(word: str) -> dict[tuple[str, str], Any]:
     run |= {"shared": {word: word}, "params": {word: word}, "tags": {word: word}, "node": word}
     task = {"id": f"{ID}~a.1", "node": word, "kind": word, "state": "failed", "error": error}
     attempt = {"id": f"{ID}~a.1@1", "state": "failed", "workerId": word, "log": f"{word}\n{word}"}
+    said = {"at": 1000, "level": word, "task": f"{ID}~a.1", "attempt": 1, "text": f"{word}\n{word}"}
     ask = {"id": f"{ID}~a.1!0", "runId": ID, "flow": word, "node": word, "prompt": word}
     worker = {"id": word, "transport": word, "state": word, "services": [word, word], **AT}
     flow = {"id": word, "name": word, "description": word, "latest": 1, "versions": 1, **AT}
@@ -50,6 +51,7 @@ def answers(word: str) -> dict[tuple[str, str], Any]:
         ("GET", f"{here}runs/{ID}"): run,
         ("GET", f"{here}runs/{ID}/tasks"): listed(task),
         ("GET", f"{here}runs/{ID}/attempts"): listed({**attempt, "error": error}),
+        ("GET", f"{here}runs/{ID}/logs"): listed(said),
         ("GET", f"{here}runs/{ID}/why"): {"line": word, "reasons": [{"text": word}]},
         ("GET", f"{here}checkpoints"): listed(ask),
         ("GET", f"{here}workers"): listed(worker),
