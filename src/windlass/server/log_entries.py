@@ -9,6 +9,8 @@ from windlass.model.log_marks import LEVELS, LogMark
 _ERROR = re.compile(r"\b(ERROR|CRITICAL|FATAL|PANIC|Traceback|[A-Z]\w*(Error|Exception))\b")
 _WARNING = re.compile(r"\bWARN(ING)?\b", re.IGNORECASE)
 _GUESSED_CHARS_MAX = 2_000
+_COLOURS = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
+"""What programs write into their texts for terminals."""
 
 
 class Entry(NamedTuple):
@@ -20,10 +22,15 @@ class Entry(NamedTuple):
     level: str
 
     @property
+    def plain(self) -> str:
+        """The text without its colours."""
+        return _COLOURS.sub("", self.text) if "\x1b" in self.text else self.text
+
+    @property
     def guess(self) -> str:
         """How serious it reads, where nobody has said how serious it is. Programs write as they
         like: a word that all loggers have tells."""
-        begin = self.text[:_GUESSED_CHARS_MAX]
+        begin = self.plain[:_GUESSED_CHARS_MAX]
         if self.level:
             return ""
         return "error" if _ERROR.search(begin) else "warning" if _WARNING.search(begin) else ""

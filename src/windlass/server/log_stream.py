@@ -43,7 +43,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     def has(self, entry: Entry) -> bool:
         serious = not self.level or at_least(entry.level or entry.guess, self.level)
-        return serious and self.text in entry.text.lower()
+        return serious and self.text in entry.plain.lower()
 
     def of(self, attempt_id: str) -> bool:
         return self.number is None or attempt_id.endswith(f"@{self.number}")

@@ -241,16 +241,18 @@ async def test_a_stream_is_narrowed_by_task_attempt_level_and_text(
 async def test_lines_of_a_script_have_no_level_but_may_read_like_one(
     server: ServerProcess, tmp_path: Path
 ) -> None:
-    code = "echo plain; echo 'ERROR: it broke'; echo; echo 'a warning'"
+    code = "echo plain; echo 'ERROR: it broke'; echo; printf '\\033[33mWARNING\\033[0m low\\n'"
     node = {"exec_type": "local_script", "script": {"code": code}}
     async with httpx.AsyncClient(base_url=server.url, timeout=30) as http:
         talk = Talk(http, tmp_path, await begin(http, "script", node, {}))
         await talk.ended()
         found = await talk.all()
-        assert [item["text"] for item in found] == ["plain", "ERROR: it broke", "a warning"]
+        coloured = "\x1b[33mWARNING\x1b[0m low"
+        assert [item["text"] for item in found] == ["plain", "ERROR: it broke", coloured]
         assert [item["level"] for item in found] == [None, None, None]
         assert [item["guess"] for item in found] == [None, "error", "warning"]
         assert [item["text"] for item in await talk.all(level="error")] == ["ERROR: it broke"]
+        assert [item["text"] for item in await talk.all(q="warning low")] == [coloured]
 
 
 @pytest.mark.parametrize(
