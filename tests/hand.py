@@ -1,5 +1,6 @@
 """A pull worker whose every move a test makes by hand."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
@@ -30,8 +31,10 @@ class HandWorker:
                 return taken
         raise AssertionError(f"no attempt of {self._service} came")
 
-    def say(self, attempt: dict[str, Any], text: str, offset: int = 0) -> None:
-        piece = {**named(attempt), "offset": offset, "text": text}
+    def say(
+        self, attempt: dict[str, Any], text: str, offset: int = 0, marks: Sequence[object] = ()
+    ) -> None:
+        piece = {**named(attempt), "offset": offset, "text": text, "marks": list(marks)}
         self._exchange(said=[piece], renew=[attempt["attemptId"]])
 
     def renew(self, attempt: dict[str, Any]) -> None:

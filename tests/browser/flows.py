@@ -123,3 +123,10 @@ def crowd(service: str) -> dict[str, Any]:
         "each": {**fan, "exec_type": "queue", "service": service, "post": {"output_key": "two"}},
     }
     return {"start": "first", "nodes": nodes, "edges": [{"from": "first", "to": "each"}]}
+
+
+def side_by_side(*services: str) -> dict[str, Any]:
+    """Calls of services by workers, all at once."""
+    execs = [{"exec_type": "queue", "service": service} for service in services]
+    both = {"kind": "parallel", "parallel_mode": "concurrent", "parallel_execs": execs}
+    return {"start": "both", "nodes": {"both": both}, "edges": []}

@@ -110,15 +110,32 @@ def run_pages(site: Site) -> dict[str, str]:
 
 
 def logged_run(site: Site) -> str:
-    """A run whose attempt has said something, with colours."""
-    site.push("convert", flows.queued("converting"))
-    worker = HandWorker(site.http, "converting")
-    run_id = site.start("convert", {"x": 1})
-    attempt = worker.take()
-    lines = [f"page {n} of 14 converted in {30 + 7 * n % 11} ms" for n in range(1, 15)]
-    lines[6] = "\x1b[33mWARNING\x1b[0m page 7 has no text layer; it was read from its picture"
-    worker.say(attempt, "\n".join(lines) + "\n")
-    worker.finish(attempt, {"pages": 14})
+    """A run whose two attempts have said something by turns: with levels, colours and a trace."""
+    site.push("convert", flows.side_by_side("converting", "indexing"))
+    workers = [HandWorker(site.http, "converting"), HandWorker(site.http, "indexing")]
+    run_id = site.start("convert")
+    taken = [worker.take() for worker in workers]
+    texts = ["", ""]
+
+    def say(who: int, text: str, level: str = "") -> None:
+        marks = [[0, len(text), level]] if level else []
+        workers[who].say(taken[who], f"{text}\n", len(texts[who]), marks)
+        texts[who] += f"{text}\n"
+
+    say(0, "opened report.pdf, 14 pages", "info")
+    for n in range(1, 15):
+        say(0, f"page {n} of 14 converted in {30 + 7 * n % 11} ms")
+        if n == 7:
+            say(0, "\x1b[33mWARNING\x1b[0m page 7 has no text layer; it was read from its picture")
+        if n % 3 == 0:
+            say(1, f"{n * 41} words indexed", "debug" if n < 12 else "info")
+    trace = (
+        "Traceback (most recent call last):\n  in tables\nValueError: page 9: a table in a table"
+    )
+    say(0, trace, "error")
+    say(1, "the table of page 9 is left out", "warning")
+    for worker, attempt in zip(workers, taken, strict=True):
+        worker.finish(attempt, {"pages": 14})
     site.wait(run_id, "succeeded")
     return run_id
 

@@ -87,7 +87,7 @@ def test_why_counts_and_logs_arrive_while_an_attempt_runs(site: Site, page: Page
     expect(log).to_contain_text("first words")
     hand.say(attempt, "second words\n", len("first words\n"))
     expect(log).to_contain_text("second words")
-    page.get_by_role("button", name="work.1 #1").click()
+    page.get_by_role("button", name="work.1 #1").first.click()
     aside = page.get_by_role("complementary")
     expect(aside).to_contain_text("second words")
     hand.say(attempt, "third words\n", len("first words\nsecond words\n"))

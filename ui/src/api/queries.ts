@@ -9,6 +9,7 @@ import type {
   Checkpoint,
   Flow,
   Info,
+  LogPage,
   Outline,
   Package,
   PackageDetail,
@@ -127,6 +128,9 @@ export const attemptsQuery = (run: string, task: string) =>
 
 export const eventsPage = (run: string, after: number, limit: number) =>
   call<Page<RunEvent>>(`runs/${enc(run)}/events`, { query: { after, limit } })
+
+export const logsPage = (run: string, query: Record<string, string | number | undefined>, signal?: AbortSignal) =>
+  call<LogPage>(`runs/${enc(run)}/logs`, { query, signal })
 
 /** What a run was started with: below the run, for those who read runs and no flows. */
 export const definitionQuery = (run: string) =>

@@ -128,7 +128,6 @@ export const zh = {
   Logs: '日志',
   'Find in the logs': '在日志中查找',
   'No attempt has written a log.': '没有任何尝试写过日志。',
-  'Nothing contains {q}': '没有内容包含 {q}',
   lost: '丢失',
   Made: '创建于',
   made: '已创建',

@@ -21,12 +21,12 @@ import { useKeys } from '@/shell/keys'
 import { Activity } from './activity'
 import { ApproveButton } from './approvals'
 import { Attempts } from './attempts'
+import { LogsView } from './logs'
 import { useNames } from './names'
 import { Ports } from './ports'
 import { progressText, useProgress } from './progress'
 import { clampWidth, Resizer } from './resizer'
 import { TaskActions, WhyTask } from './task-actions'
-import { TaskLogs } from './task-logs'
 import { nameOf } from './tree'
 
 const route = getRouteApi('/runs/$id')
@@ -109,7 +109,7 @@ function Body({ run, model, graph, taskId }: Omit<Props, 'onSelect'>) {
   const lite = model.tasks.get(taskId)
   const task = useQuery(taskQuery(run.id, taskId))
   // A log grows while its task runs, and the stream does not tell of it.
-  const reading = ['logs', 'activity', undefined].includes(search.tab) && lite?.state === 'running'
+  const reading = ['activity', undefined].includes(search.tab) && lite?.state === 'running'
   const attempts = useQuery({ ...attemptsQuery(run.id, taskId), refetchInterval: reading ? LOG_MS : false })
   // Payloads are not in the stream: read them again when the task has moved.
   const mark = `${lite?.state} ${lite?.attempts} ${lite?.generation}`
@@ -183,7 +183,11 @@ function TabBody({ tab, task, rows, points, graph, runId, seq }: TabProps) {
       )
     }
     case 'logs':
-      return <TaskLogs attempts={rows} runId={runId} />
+      return (
+        <div className="-m-3 flex h-[max(20rem,calc(100vh-24rem))] flex-col">
+          <LogsView runId={runId} task={task.id} seq={seq} running={task.state === 'running'} />
+        </div>
+      )
     case 'raw':
       return <Json value={{ task, attempts: rows }} name="task" />
   }

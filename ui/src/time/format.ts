@@ -36,6 +36,11 @@ export function formatTime(at: number, zone: Zone, locale: string, now: number):
   return `${text} ${zone === 'utc' ? 'UTC' : zoneName(at, locale)}`
 }
 
+/** The time of day to the millisecond, for what happens many times a second. */
+export function formatClock(at: number, zone: Zone, locale: string): string {
+  return `${format(zone === 'utc' ? 'utc' : 'local', locale, false).format(at)}.${String(at % 1000).padStart(3, '0')}`
+}
+
 export function formatAgo(at: number, now: number, locale: string): string {
   const words = new Intl.RelativeTimeFormat(locale, { numeric: 'auto', style: 'short' })
   const s = Math.round((at - now) / 1000)

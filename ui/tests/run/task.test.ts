@@ -1,19 +1,15 @@
 import { expect, test } from 'vitest'
 
-import { levelOf, linesWith, marked } from '@/run/log-lines'
+import { marked } from '@/run/log-lines'
 import { progressOf, progressText } from '@/run/progress'
 import { clampWidth, WIDTH_MAX, WIDTH_MIN, widthAfter } from '@/run/resizer'
 
-test('a log is searched line by line, whatever the case', () => {
-  const log = 'one\nTwo two\nthree'
-  expect(linesWith(log, 'TWO')).toEqual([{ number: 2, text: 'Two two' }])
-  expect(linesWith(log, '').length).toBe(3)
+test('what is looked for is marked, whatever the case', () => {
   expect(marked('Two two', 'two')).toEqual(['', 'Two', ' ', 'two', ''])
   expect(marked('plain', '')).toEqual(['plain'])
 })
 
 test.each(['a+b', '(', '\\', '.*'])('what is looked for is text and no pattern: %s', (find) => {
-  expect(linesWith(`x ${find} y\nz`, find)).toHaveLength(1)
   expect(marked(`x${find}`, find)).toEqual(['x', find, ''])
 })
 
@@ -36,11 +32,4 @@ test('the task is never too narrow to read nor so wide that nothing else is seen
   expect(widthAfter('ArrowLeft', 460)).toBe(480)
   expect(widthAfter('ArrowRight', WIDTH_MIN)).toBe(WIDTH_MIN)
   expect([widthAfter('Home', 460), widthAfter('End', 460), widthAfter('a', 460)]).toEqual([WIDTH_MAX, WIDTH_MIN, null])
-})
-
-test('a line is as serious as it says, and less serious ones are left out', () => {
-  expect(['INFO started', 'WARN: low', 'warning: low', 'ERROR no', 'KeyError: x', 'no errors'].map(levelOf)).toEqual(['all', 'warning', 'warning', 'error', 'error', 'all'])
-  const log = 'INFO a\nWARN b\nERROR c'
-  expect(linesWith(log, '', 'warning').map((line) => line.number)).toEqual([2, 3])
-  expect(linesWith(log, 'c', 'error').map((line) => line.number)).toEqual([3])
 })
