@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from windlass.engine.engine import Engine
-from windlass.model.rows import Event, Run
+from windlass.model.rows import Event, LogChunk, Run
 from windlass.model.states import RunState
 from windlass.ports.store import Writes
 from windlass.server.api.stream import Hub
@@ -129,3 +129,32 @@ async def test_an_id_of_thousands_of_digits_is_no_place_to_go_on_from() -> None:
     assert isinstance(stream, AsyncGenerator)
     await stream.aclose()
     assert not hub._readers, "and leaves nobody behind"
+
+
+async def test_what_a_run_logs_is_told_of_to_its_tenant_without_the_text() -> None:
+    database = MemoryDatabase(lambda: 1_000_000)
+    hub = Hub(Engine(MemoryStore(database)))
+    run = Run(
+        id="a",
+        version_id="v",
+        flow_id="f",
+        flow_name="flow",
+        state=RunState.RUNNING,
+        created_at=1,
+        updated_at=1,
+        tenant="mine",
+    )
+    database.table(Run)["a"] = run
+    mine = hub.read("", asyncio.Event(), "mine")
+    other = hub.read("", asyncio.Event(), "other")
+    assert [(await next_of(stream))[1] for stream in (mine, other)] == ["hello", "hello"]
+    said = [
+        LogChunk(attempt_id="a~x.1@1", number=n, run_id="a", channel="log", text="secret", at=1)
+        for n in range(3)
+    ]
+    hub.committed(Writes(made={LogChunk: {chunk.pk: chunk for chunk in said}}))
+    _, kind, items = await next_of(mine)
+    assert (kind, items) == ("log", [{"runId": "a"}])
+    commit(hub, "b", 1)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(anext(other), 0.2)

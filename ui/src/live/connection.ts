@@ -129,6 +129,7 @@ export function newsOf(message: Message): News | null {
     case 'run':
     case 'checkpoint':
     case 'worker':
+    case 'log':
       return { kind: message.event, items: JSON.parse(message.data) } as News
     case 'reset':
       return { kind: 'reset' }

@@ -53,10 +53,16 @@ export interface WorkerNews {
   seenAt: number
 }
 
+/** Attempts of a run have said something. */
+export interface LogNews {
+  runId: string
+}
+
 export type News =
   | { kind: 'run'; items: RunNews[] }
   | { kind: 'checkpoint'; items: CheckpointNews[] }
   | { kind: 'worker'; items: WorkerNews[] }
+  | { kind: 'log'; items: LogNews[] }
   | { kind: 'reset' }
   | { kind: 'poke' }
 

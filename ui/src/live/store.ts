@@ -8,20 +8,22 @@ import type { Outline, Run } from '@/api/types'
 
 import { openLink, type StreamLink } from './link'
 import { applyEvents, fromOutline, nextEvents, type RunModel } from './model'
-import type { FromConnection, Link, News, RunNews } from './news'
+import type { FromConnection, Link, LogNews, News, RunNews } from './news'
 import { type Latest, remember } from './rows'
 
 interface State {
   link: Link
   latest: Latest
   models: ReadonlyMap<string, RunModel>
+  /** How often open runs were heard to log something. */
+  talk: ReadonlyMap<string, number>
 }
 
 const POKE_MS = 1000
 const DOUBT_MS = 2500
 
 class LiveStore {
-  private state: State = { link: { state: 'connecting' }, latest: new Map(), models: new Map() }
+  private state: State = { link: { state: 'connecting' }, latest: new Map(), models: new Map(), talk: new Map() }
   private readonly listeners = new Set<() => void>()
   private waiting: News[] = []
   private frame = false
@@ -100,12 +102,21 @@ class LiveStore {
     for (const news of batch) {
       if (news.kind === 'run') runs.push(...news.items)
       else if (news.kind === 'checkpoint') this.soon(['checkpoints'], 100)
+      else if (news.kind === 'log') this.heard(news.items)
       else if (news.kind === 'worker') {
         this.soon(['workers'], 500)
         this.soon(['stats'], 2000)
       } else this.lookAgain()
     }
     if (runs.length) this.applyRuns(runs)
+  }
+
+  private heard(news: LogNews[]): void {
+    const open = news.filter(({ runId }) => this.state.models.has(runId))
+    if (open.length === 0) return
+    const talk = new Map(this.state.talk)
+    for (const { runId } of open) talk.set(runId, (talk.get(runId) ?? 0) + 1)
+    this.set({ talk })
   }
 
   private applyRuns(news: RunNews[]): void {
@@ -179,6 +190,11 @@ export function useLink(): Link {
 
 export function useLatest(): Latest {
   return useSyncExternalStore(live.subscribe, () => live.get().latest)
+}
+
+/** A number that changes when an open run has logged something. */
+export function useTalk(id: string): number {
+  return useSyncExternalStore(live.subscribe, () => live.get().talk.get(id) ?? 0)
 }
 
 export function useRunModel(id: string): RunModel | undefined {

@@ -55,7 +55,9 @@ export type ReadPage = (query: LogQuery, signal: AbortSignal) => Promise<LogPage
 const PAGE = 500
 const ENOUGH = 100
 const LOOKS_MAX = 20
-const EVERY_MS = 1000
+/** The stream tells when something was logged by way of the same server; what came by another is looked for. */
+const EVERY_MS = 2000
+const SOON_MS = 150
 /** What is kept on the page; the rest is in the file. */
 export const KEPT_MAX = 5000
 /** After the end of a run its last words may still be on their way. */
@@ -69,6 +71,7 @@ export class LogFollower {
   private key = 0
   private running = false
   private left = LAST_LOOKS
+  private due = Infinity
   private timer: ReturnType<typeof setTimeout> | undefined
   private reading: Promise<void> | null = null
   private readonly abort = new AbortController()
@@ -92,7 +95,7 @@ export class LogFollower {
   nudge(running: boolean): void {
     this.running = running
     this.left = LAST_LOOKS
-    this.plan(EVERY_MS / 4)
+    this.plan(SOON_MS)
   }
 
   /** Read what is older. */
@@ -141,10 +144,16 @@ export class LogFollower {
     return items.map((item) => ({ ...item, key: (this.key += 1) }))
   }
 
+  /** Look in a while, or earlier if that was planned: who is told again and again must look some time. */
   private plan(ms: number): void {
+    const due = Date.now() + ms
+    if (this.abort.signal.aborted || due >= this.due) return
     clearTimeout(this.timer)
-    if (this.abort.signal.aborted) return
-    this.timer = setTimeout(() => void this.once(() => (this.position === null ? this.begin() : this.forward())), ms)
+    this.due = due
+    this.timer = setTimeout(() => {
+      this.due = Infinity
+      void this.once(() => (this.position === null ? this.begin() : this.forward()))
+    }, ms)
   }
 
   /** One read at a time; the next is planned behind it while anything may come. */

@@ -5,6 +5,7 @@ import { saveAs } from '@/api/client'
 import { logsPage } from '@/api/queries'
 import { plain } from '@/code/ansi'
 import { useT } from '@/i18n'
+import { useTalk } from '@/live/store'
 import { Button, Skeleton } from '@/parts/basics'
 import { Empty, Failed, toastError } from '@/parts/feedback'
 
@@ -96,7 +97,8 @@ function useLogs(runId: string, query: ReturnType<typeof queryOf>, seq: number, 
     one.start()
     return () => one.stop()
   }, [runId, query])
-  useEffect(() => follower.current?.nudge(running), [runId, query, seq, running])
+  const talk = useTalk(runId)
+  useEffect(() => follower.current?.nudge(running), [runId, query, seq, running, talk])
   return { state, earlier: () => follower.current?.earlier() }
 }
 

@@ -5,7 +5,8 @@ this process's life. Every connected browser reads the ring from where it is, in
 every few milliseconds. `Last-Event-ID` resumes as long as the ring still holds what follows;
 otherwise the browser gets `reset` and heals each open run from its own events by `seq`. What
 another process committed is not here: then `poke` asks the browser to look again. While nobody
-listens the ring stays empty and a commit costs one comparison.
+listens the ring stays empty and a commit costs one comparison. Of logs it only tells which run has
+more: texts are read where logs are read.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from starlette.responses import Response
 
 from windlass.engine.engine import Engine
 from windlass.engine.feed import EVERY_RUN
-from windlass.model.rows import Checkpoint, Event, Run, Worker
+from windlass.model.rows import Checkpoint, Event, LogChunk, Run, Worker
 from windlass.model.tenants import ALL, DEFAULT
 from windlass.ports.store import Writes
 from windlass.protocol.exchange import Wire
@@ -33,6 +34,7 @@ from windlass.server.run_events import any_set, run_after, sse
 RING_MAX = 10_000
 _GATHER_S = 0.05
 _BATCH_MAX = 500
+_OWNERS_MAX = 10_000
 _LINGER_MS = 60_000
 """How long the ring is kept filled after the last browser left, for one that comes back."""
 
@@ -71,6 +73,12 @@ class WorkerNews(Wire, frozen=True, kw_only=True):
     seen_at: int
 
 
+class LogNews(Wire, frozen=True, kw_only=True):
+    """Attempts of a run have said something: it is read where logs are read."""
+
+    run_id: str
+
+
 class RingEntry(NamedTuple):
     number: int
     kind: str
@@ -93,6 +101,8 @@ class Hub:
         self._next = 1
         self._readers: set[asyncio.Event] = set()
         self._listened_at = -_LINGER_MS
+        self._owners: dict[str, str] = {}
+        """The tenants of runs that talk, which a piece of a log does not say."""
         engine.advance.listeners.append(self.committed)
 
     def committed(self, writes: Writes) -> None:
@@ -109,6 +119,9 @@ class Hub:
             for rows in (writes.made, writes.changed):
                 for row in rows.get(table, {}).values():
                     self._add(kind, row, None)
+        if said := writes.made.get(LogChunk):
+            for run_id in {cast(LogChunk, row).run_id for row in said.values()}:
+                self._add("log", run_id, None)
         for reader in self._readers:
             reader.set()
 
@@ -157,7 +170,7 @@ class Hub:
                     at = self.newest
                     yield self._message(at, "reset", [])
                 elif found:
-                    for message in self._messages([e for e in found if e.concerns(tenant)]):
+                    for message in self._messages(await self._for(tenant, found)):
                         yield message
                     at = found[-1].number
                     await asyncio.sleep(_GATHER_S)
@@ -173,6 +186,25 @@ class Hub:
             self._readers.discard(reader)
             self._listened_at = self._engine.store.now()
             self._engine.feed.unwatch(EVERY_RUN, others)
+
+    async def _for(self, tenant: str, entries: list[RingEntry]) -> list[RingEntry]:
+        """What somebody of a tenant may hear of, in order."""
+        said = {entry.row for entry in entries if entry.kind == "log"}
+        if unknown := sorted(said - self._owners.keys()):
+            async with self._engine.system.store.session() as session:
+                rows = await session.rows(Run, unknown)
+            if len(self._owners) > _OWNERS_MAX:
+                self._owners.clear()
+            self._owners.update({row.id: row.tenant for row in rows})
+        return [
+            entry
+            for entry in entries
+            if (
+                self._owners.get(entry.row) == tenant
+                if entry.kind == "log"
+                else entry.concerns(tenant)
+            )
+        ]
 
     def _messages(self, entries: list[RingEntry]) -> list[bytes]:
         """Entries as messages: neighbours of one kind share one."""
@@ -193,8 +225,10 @@ class Hub:
         return sse(f"{self.boot}-{number}", kind, msgspec.json.encode(news))
 
 
-def news_of(entry: RingEntry) -> RunNews | CheckpointNews | WorkerNews:
+def news_of(entry: RingEntry) -> RunNews | CheckpointNews | WorkerNews | LogNews:
     row = entry.row
+    if entry.kind == "log":
+        return LogNews(run_id=row)
     if isinstance(row, Checkpoint):
         return CheckpointNews(id=row.id, run_id=row.run_id, state=str(row.state))
     if isinstance(row, Worker):
