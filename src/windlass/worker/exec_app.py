@@ -11,10 +11,10 @@ import msgspec
 
 from windlass.model.ids import run_of, task_of
 from windlass.model.log_marks import LogMark
-from windlass.protocol.exchange import SAID_MAX, Said
+from windlass.protocol.exchange import Said
 from windlass.worker.context import Context, Stop
 from windlass.worker.desk import Desk
-from windlass.worker.leases import unsaid
+from windlass.worker.leases import all_unsaid
 from windlass.worker.outcome import Outcome
 from windlass.worker.registry import Worker
 from windlass.worker.runtime import Call, Runtime
@@ -77,8 +77,7 @@ class ExecApp:
 
     def said(self) -> list[Said]:
         """What handlers have logged that the server does not have yet; safe from any thread."""
-        held = [(context, token) for context, token in list(self._contexts.items()) if token]
-        return [said for context, token in held for said in unsaid(context, token)][:SAID_MAX]
+        return all_unsaid([held for held in list(self._contexts.items()) if held[1]])
 
     def heard(self, pieces: Iterable[Said]) -> None:
         """The server has these."""

@@ -5,14 +5,15 @@ it counts from when it *asked*, and only to 80 % of the term: whatever the netwo
 before anybody else can start.
 """
 
+import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from windlass.protocol.exchange import SAID_MAX, Said
 from windlass.worker.context import Context, Stop
-from windlass.worker.records import marks_of, together
+from windlass.worker.records import TOGETHER_S, marks_of, together
 
 TRUSTED_SHARE = 0.8
 
@@ -24,11 +25,20 @@ class Lease:
     token: str | int = ""
 
 
-def unsaid(context: Context, token: str | int) -> list[Said]:
+def all_unsaid(held: Sequence[tuple[Context, str | int]]) -> list[Said]:
+    """What attempts have logged that the server does not have yet, for one exchange. Where many
+    talk at once, each has one piece: what waits for the next exchange has a worse time still."""
+    pieces = [said for context, token in held for said in unsaid(context, token)]
+    if len(pieces) > SAID_MAX:
+        pieces = [said for context, token in held for said in unsaid(context, token, math.inf)]
+    return pieces[:SAID_MAX]
+
+
+def unsaid(context: Context, token: str | int, within_s: float = TOGETHER_S) -> list[Said]:
     """The part of an attempt's log that the server does not have, in pieces of what was logged at
     about the same time."""
     text, offset, pieces = context.log_text, context.told, list[Said]()
-    for records in together(context.records(offset)):
+    for records in together(context.records(offset), within_s):
         end = min(records[-1].end, len(text))
         if end > offset:
             piece = Said(
@@ -73,7 +83,7 @@ class Leases:
         """What handlers have logged that the server does not have yet."""
         with self._lock:
             held = list(self._held.values())
-        return [said for lease in held for said in unsaid(lease.context, lease.token)][:SAID_MAX]
+        return all_unsaid([(lease.context, lease.token) for lease in held])
 
     def heard(self, pieces: Iterable[Said]) -> None:
         """The server has these."""

@@ -33,11 +33,11 @@ def marks_of(records: Iterable[Record], offset: int = 0) -> list[LogMark]:
     ]
 
 
-def together(records: Sequence[Record]) -> list[list[Record]]:
+def together(records: Sequence[Record], within_s: float) -> list[list[Record]]:
     """Records in groups of about the same time."""
     groups: list[list[Record]] = []
     for record in records:
-        if groups and record.at - groups[-1][0].at < TOGETHER_S:
+        if groups and record.at - groups[-1][0].at < within_s:
             groups[-1].append(record)
         else:
             groups.append([record])

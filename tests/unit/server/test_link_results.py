@@ -26,6 +26,7 @@ from windlass.protocol.link import messages as m
 from windlass.protocol.link.channel import Heard
 from windlass.protocol.link.envelope import AckRequest, Envelope, Sender
 from windlass.protocol.link.server import Arrived, Garbled
+from windlass.server.link import feedback as feedback_module
 from windlass.server.link.dispatching import Dispatching
 from windlass.server.link.held import Held
 from windlass.server.link.session import LinkSession
@@ -293,3 +294,20 @@ async def test_only_who_says_it_uses_environments_is_told_of_one(
     if dispatch.env is not None:
         assert dispatch.env.token == await bench.plane.attempts.token("t@1")
         assert dispatch.env.lease_epoch == 2
+
+
+async def test_what_a_worker_says_is_written_soon_so_that_other_servers_know_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feedback_module, "_GATHER_S", 0.0)
+    session = await bench.session()
+    sink = bench.plane.feedback
+    told = m.Chunk(channel="log", text="two\n", metadata={"level": "WARN"})
+    said = m.Feedback(run_id="r", task_id="t", chunks=[m.Chunk(channel="log", text="one\n"), told])
+    sink.take(session, "r~a.1@1", said)
+    sink.take(session, "r~a.1@1", said)
+    async with asyncio.timeout(5):
+        while len(bench.local.database.table(LogChunk)) < 2:  # noqa: ASYNC110  no signal to wait on
+            await asyncio.sleep(0.01)
+    rows = list(bench.local.database.table(LogChunk).values())
+    assert {(row.text, row.marks) for row in rows} == {("one\ntwo\n", '[[4,3,"warning"]]')}

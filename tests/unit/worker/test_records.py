@@ -5,11 +5,12 @@ import logging
 import pytest
 
 from windlass.model.log_marks import LogMark, kept_marks, marks_in, read_marks
+from windlass.protocol.exchange import SAID_MAX
 from windlass.protocol.link import messages as m
 from windlass.server.link.feedback import pieces_of
 from windlass.worker import Context
 from windlass.worker.adapters.host.capture import level_of
-from windlass.worker.leases import unsaid
+from windlass.worker.leases import all_unsaid, unsaid
 from windlass.worker.link.live_log import chunk_of
 
 
@@ -41,6 +42,18 @@ def test_what_was_logged_at_about_the_same_time_is_told_in_one_piece_with_its_ag
     [last] = unsaid(context, "t")
     assert last.text == "\nfour"
     assert context.marks == [LogMark(4, 9, ""), LogMark(14, 5, "warning")]
+
+
+def test_where_many_talk_at_once_each_has_one_piece_so_that_none_waits() -> None:
+    clock = Clock()
+    contexts = [Context(attempt_id=f"r~{n}@1", clock=clock) for n in range(SAID_MAX // 2)]
+    for word in ("one", "two", "three"):
+        for context in contexts:
+            context.log(word)
+        clock.now += 1
+    pieces = all_unsaid([(context, "t") for context in contexts])
+    assert [piece.text for piece in pieces] == ["one\ntwo\nthree"] * len(contexts)
+    assert len(all_unsaid([(context, "t") for context in contexts[:9]])) == 27
 
 
 def test_a_level_that_there_is_not_is_a_mistake_of_the_handler() -> None:
