@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 BEATS_PER_LEASE = 5
 """Several beats fit into a term, so one lost request does not cost a lease."""
 PAUSE_S_MIN = 0.02
+LOGS_S = 1.0
+"""How long lines gather before they are told."""
 BUSY_S = 2.0
 """At most this long between beats while something runs: a beat is how a cancellation arrives."""
 
@@ -54,7 +56,9 @@ class LeaseRenewer:
         self._interval_s = 5.0
         self._down = False
         self._wake = threading.Event()
+        self._logged = False
         self._stopped = False
+        leases.on_log = self.tell_soon
         self._thread = threading.Thread(target=self._run, name="renewer", daemon=True)
 
     def start(self) -> None:
@@ -67,6 +71,12 @@ class LeaseRenewer:
         """A lease came that may run out before the next beat: beat more often from now on."""
         if lease_s / BEATS_PER_LEASE < self._interval_s:
             self._interval_s = lease_s / BEATS_PER_LEASE
+            self._wake.set()
+
+    def tell_soon(self) -> None:
+        """Something was logged: beat soon, however far away the next beat is."""
+        if not self._logged:
+            self._logged = True
             self._wake.set()
 
     def stop(self) -> None:
@@ -133,5 +143,10 @@ class LeaseRenewer:
             interval_s = min(self._interval_s, BUSY_S) if len(self._leases) else self._interval_s
             self._wake.wait(max(PAUSE_S_MIN, min(interval_s, until_expiry)))
             self._wake.clear()
+            if self._logged:
+                until_expiry = self._leases.next_expiry - self._clock()
+                self._wake.wait(max(PAUSE_S_MIN, min(LOGS_S, interval_s, until_expiry)))
+                self._wake.clear()
+                self._logged = False
             if not self._stopped:
                 self.beat()

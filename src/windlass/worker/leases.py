@@ -61,6 +61,8 @@ class Leases:
         self._clock = clock
         self._lock = threading.Lock()
         self._held: dict[str, Lease] = {}
+        self.on_log: Callable[[], object] = lambda: None
+        """Called whenever a held attempt logs something, from whichever thread does."""
 
     def __len__(self) -> int:
         return len(self._held)
@@ -70,6 +72,7 @@ class Leases:
         context.trusted_until = asked_at + TRUSTED_SHARE * lease_s
         with self._lock:
             self._held[context.attempt_id] = Lease(context, lease_s, token)
+        context.on_log(lambda: self.on_log())
 
     def drop(self, attempt_id: str) -> None:
         with self._lock:

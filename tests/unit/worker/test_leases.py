@@ -1,7 +1,12 @@
 """How long a worker relies on what it holds."""
 
+import threading
+
+import pytest
+
 from windlass.model.errors import Unavailable
 from windlass.protocol.exchange import Exchange, Registered, Reply
+from windlass.worker import lease_renewer
 from windlass.worker.context import Context, Stop
 from windlass.worker.lease_renewer import LeaseRenewer
 from windlass.worker.leases import Leases
@@ -114,3 +119,25 @@ def test_a_finished_attempt_stays_renewed_but_is_no_longer_stopped() -> None:
     assert leases.expire() == []
     assert leases.ids() == ["a@1"]
     assert not context.cancelled
+
+
+def test_what_is_logged_is_told_long_before_the_next_beat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease_renewer, "LOGS_S", 0.0)
+    monkeypatch.setattr(lease_renewer, "BUSY_S", 3600.0)
+    _, _, context, link, renewer = make()
+    renewer.set_terms(Registered(lease_s=36_000, heartbeat_s=3600))
+    told = threading.Event()
+
+    def exchange(message: Exchange, _: float) -> Reply:
+        if [said.text for said in message.said] == ["a word"]:
+            told.set()
+        return Reply()
+
+    monkeypatch.setattr(link, "exchange", exchange)
+    context.trusted_until = float("inf")
+    renewer.start()
+    try:
+        context.log("a word")
+        assert told.wait(10)
+    finally:
+        renewer.stop()
