@@ -14,11 +14,12 @@ from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, decode, encode
 from windlass.protocol.link.worker import FrameSettled, Ready, WorkerLink
+from windlass.worker.link import runner as linking
 from windlass.worker.link.executor import Executor, Feedback, Next
 from windlass.worker.link.runner import LinkRunner
 from windlass.worker.link.serve import handshake_of, register_of
 from windlass.worker.link.settings import LinkSettings
-from windlass.worker.link.socket import Socket
+from windlass.worker.link.socket import Closed, Socket
 from windlass.worker.link.tasks import Tasks
 
 pytestmark = pytest.mark.anyio
@@ -267,3 +268,57 @@ async def test_a_report_that_was_under_way_during_a_cut_says_nothing_about_the_l
     runner._handle(Ready(resumed=True))
     runner._settled(FrameSettled(next(iter(runner._frames))))
     assert "latency_ms" not in (await beat_of(runner, link))["metrics"]
+
+
+async def pauses_of(
+    lines: list[tuple[float, str]], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[int]:
+    """How long it pauses, in whole firsts, after lines that hold so long and break with a word."""
+    now, pauses = [0.0], list[float]()
+    left = list(lines)
+
+    def dial() -> AbstractAsyncContextManager[Socket]:
+        held_s, word = left.pop(0)
+        if held_s:
+            runner._link._session = "s"
+            runner._handle(Ready(resumed=False))
+        now[0] += held_s
+        if not left:
+            runner.stop()
+        raise Closed(word)
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        now[0] += seconds
+        await real(0)
+
+    real = asyncio.sleep
+    runner, _ = runner_of(dial, folder)
+    runner._clock = lambda: now[0]
+    monkeypatch.setattr(linking.asyncio, "sleep", sleep)
+    connecting = asyncio.ensure_future(runner._connecting())
+    while left:
+        await real(0)
+    connecting.cancel()
+    await asyncio.gather(connecting, return_exceptions=True)
+    return [round(pause / runner._settings.reconnect_first_s) for pause in pauses]
+
+
+async def test_pauses_grow_while_nobody_is_there_and_are_short_after_a_good_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = (0.0, "[Errno 111] Connection refused")
+    lines = [gone, gone, gone, (3.0, "cut"), gone, (0.5, "cut"), gone]
+    first, second, third, after, again, *_ = await pauses_of(lines, tmp_path, monkeypatch)
+    assert first < second < third
+    assert after < second
+    assert after < again
+
+
+async def test_a_server_that_forgot_the_session_is_asked_for_a_new_one_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unknown = (0.0, "E.SESSION.UNKNOWN: Unknown session")
+    lines = [(3.0, "cut"), unknown, (3.0, "cut"), unknown, unknown, (3.0, "cut")]
+    # One each after the three lines that were cut, and one after being told twice in a row.
+    assert len(await pauses_of(lines, tmp_path, monkeypatch)) == 4

@@ -121,9 +121,10 @@ class WorkerLink:
         self.ready = False
         self.channel.disconnected()
 
-    def forget_session(self) -> None:
-        """The next connection begins with a handshake."""
-        self._session = None
+    def forget_session(self) -> bool:
+        """The next connection begins with a handshake; tells whether there was a session."""
+        had, self._session = self._session is not None, None
+        return had
 
     def refresh(self, now: float) -> None:
         """What we can do has changed: register again on the live session."""

@@ -29,12 +29,14 @@ from windlass.worker.link.tasks import Tasks, feedback_of
 
 log = logging.getLogger(__name__)
 
-_STEADY_S = 5.0
-"""A connection that held so long was a good one: the next pause is short again."""
+_STEADY_S = 1.0
+"""A server that kept us so long is a good one, though it may be killed often: the next pause is
+short again. What runs here is taken away where we stay away for longer than a lease."""
 ACCEPT_S = 10.0
 """How long the server may take to accept a session."""
-_STALE = ("service restart", "1012", "Unknown session")
-"""Words of a server that no longer knows our session."""
+_UNKNOWN = "Unknown session"
+_STALE = ("service restart", "1012", _UNKNOWN)
+"""Words of a server that no longer knows our session, or soon will not."""
 
 
 class Vitals(Protocol):
@@ -114,19 +116,21 @@ class LinkRunner:
     async def _connecting(self) -> None:
         pause_s = self._settings.reconnect_first_s
         while True:
-            began = self._clock()
+            began, forgotten = self._clock(), False
             try:
                 async with self._dial() as socket:
                     await self._connected(socket)
             except (Closed, TimeoutError, Refused) as error:
                 log.warning("the link is down: %s", str(error) or type(error).__name__)
                 if any(word in str(error) for word in _STALE):
-                    self._link.forget_session()
+                    forgotten = self._link.forget_session() and _UNKNOWN in str(error)
             except Exception:
                 # Tasks go on, and what they return is to be reported.
                 log.exception("the link broke by a mistake of ours; it is opened again")
             self._link.disconnected()
-            if self._clock() - began > _STEADY_S:
+            if forgotten:
+                continue  # it is there, and takes us with a new session
+            if self._ready_at >= began and self._clock() - self._ready_at > _STEADY_S:
                 pause_s = self._settings.reconnect_first_s
             # Workers that lost the same server should not all come back in the same moment.
             jitter = 1 + self._random.uniform(-1, 1) * self._settings.reconnect_jitter
