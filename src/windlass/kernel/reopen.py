@@ -9,6 +9,7 @@ waits for just what is redone and begins again with that and what was kept.
 from collections.abc import Sequence
 
 from windlass.kernel.downstream import downstream, first_caller, is_called
+from windlass.kernel.planning.settings import visited_seq
 from windlass.kernel.recount import recount
 from windlass.kernel.redo import (
     find_task,
@@ -78,7 +79,8 @@ def check_inside_stands(tasks: Sequence[Task], task: Task) -> None:
     part of the record, and no graph that anything could go on in."""
     above = set(places_above(task.id))
     for plan in (row for row in tasks if row.id in above and row.kind == Kind.PLAN):
-        if any(row.node == plan.node and row.made_seq > plan.made_seq for row in tasks):
+        last = visited_seq(plan)
+        if any(row.node == plan.node and visited_seq(row) > last for row in tasks):
             text = f"{plan.node} was visited and planned again after {plan.id}"
             raise Conflict(f"{text}; retry from the plan itself: {plan.id}")
 

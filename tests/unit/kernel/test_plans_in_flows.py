@@ -217,6 +217,34 @@ def test_what_an_earlier_visit_planned_cannot_be_gone_on_with() -> None:
         run.send(RetryRequested(RUN_ID, inside(run, "/b", 0).id, descendants=True))
 
 
+def test_an_earlier_visit_that_is_begun_again_is_the_newest() -> None:
+    plan = {"kind": "plan", "goal": "g", "worker_profile": "hand", "plan": {"tasks": [task("a")]}}
+    gate = {"kind": "executor", "service": "s", "exec_type": "queue", "post": {"action_key": "to"}}
+    again = {"from": "gate", "action": "again", "to": "sub"}
+    nodes = {
+        "sub": {"kind": "subflow", "subflow": {"start": "p", "nodes": {"p": plan}, "edges": []}},
+        "gate": gate,
+    }
+    edges = [{"from": "sub", "to": "gate"}, again]
+    run = Played(compile_flow({"start": "sub", "nodes": nodes, "edges": edges}), {})
+
+    def visits(node: str) -> list[Task]:
+        return sorted((t for t in run.tasks() if t.node == node), key=lambda t: t.made_seq)
+
+    run.succeed(visits("sub/p/a")[0].id, 1)
+    run.succeed(visits("gate")[0].id, {"to": "again"})
+    run.succeed(visits("sub/p/a")[1].id, 2)
+    run.send(RetryRequested(RUN_ID, visits("sub")[0].id, descendants=True))
+    first, second = visits("sub/p")
+    assert (first.state, second.state) == (TaskState.RUNNING, TaskState.SUPERSEDED)
+    run.succeed(visits("sub/p/a")[0].id, 3)
+    run.send(RetryRequested(RUN_ID, visits("sub/p/a")[0].id, descendants=True))
+    assert visits("sub/p/a")[0].state is TaskState.QUEUED
+    run.succeed(visits("sub/p/a")[0].id, 4)
+    run.succeed(next(t.id for t in visits("gate") if t.state is TaskState.QUEUED), {"to": "done"})
+    assert run.row().state is RunState.SUCCEEDED
+
+
 def test_cancelling_a_run_ends_the_plan_it_is_in() -> None:
     run = begun(*ABC)
     run.send(CancelRequested(RUN_ID))

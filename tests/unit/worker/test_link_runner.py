@@ -280,7 +280,9 @@ async def pauses_of(
     def dial() -> AbstractAsyncContextManager[Socket]:
         held_s, word = left.pop(0)
         if held_s:
-            runner._link._session = "s"
+            runner._link._session = m.Accept(
+                session_id="s", session_token="t", worker_instance_id="i"
+            )
             runner._handle(Ready(resumed=False))
         now[0] += held_s
         if not left:

@@ -72,7 +72,7 @@ def visit(turn: Turn, task: Task, node: Node) -> None:
         for key in turn.variables(task.id):
             turn.remove(Variable, (task.id, key))
     # What it begins with is kept as a patch, and need not be written with every count of its tasks.
-    kept = encode(replace(settings, plan=None))
+    kept = encode(replace(settings, plan=None, visited=turn.seq if task.generation else 0))
     turn.spend(len(kept) >> _CHARS_A_STEP)
     began = replace(task, input=kept, started_at=turn.now, limits=limits)
     say_goal(turn, task, settings)

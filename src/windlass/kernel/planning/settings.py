@@ -10,12 +10,12 @@ from windlass.model.errors import Problem
 from windlass.model.graph import Target
 from windlass.model.plans import CAPS, ECHO, PLANNER, WORKER, OnFailure, Plan, PlanLimits
 from windlass.model.pods import PodSpec
-from windlass.model.rows import Json
+from windlass.model.rows import Json, Task
 from windlass.model.values import is_object
 from windlass.model.verification import profile_target
 
 _PROFILE_CHARS_MAX = 200
-_OWN = ("hints", "asked", "replanned")
+_OWN = ("hints", "asked", "replanned", "visited")
 """What a run comes to have; nobody gives it."""
 
 
@@ -40,6 +40,8 @@ class PlanSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     """The newest questions that were asked about tasks from outside, by alias."""
     replanned: int = 0
     """How often another plan took the place of its first one."""
+    visited: int = 0
+    """The event of its visit, where it was visited before and superseded since."""
 
     @property
     def may_be_replanned(self) -> bool:
@@ -118,6 +120,20 @@ def judged_by_pods(profiles: Container[str], plan: Plan) -> list[Problem]:
         for at, task in enumerate(plan.tasks)
         if task.verification is not None and (name := task.verification.target.service) in profiles
     ]
+
+
+class _Visited(msgspec.Struct, frozen=True):
+    visited: int = 0
+
+
+def visited_seq(plan: Task) -> int:
+    """The event with which a plan was last begun: the inside of its node is that of the newest."""
+    if not plan.generation:
+        return plan.made_seq
+    try:
+        return msgspec.json.decode(plan.input or "{}", type=_Visited).visited or plan.made_seq
+    except msgspec.ValidationError:
+        return plan.made_seq  # it failed before it had any settings
 
 
 def settings_of(text: Json | None) -> PlanSettings:

@@ -5,6 +5,7 @@ from collections import defaultdict
 import msgspec
 
 from windlass.kernel.expressions import holds
+from windlass.kernel.planning.settings import visited_seq
 from windlass.kernel.values import walk
 from windlass.model.graph import Edge, Kind, Ref, Root
 from windlass.model.rows import Task
@@ -41,7 +42,9 @@ def is_outgrown(rows: RunRows, scope: str) -> bool:
     return (
         plan is not None
         and plan.kind == Kind.PLAN
-        and any(t.node == plan.node and t.made_seq > plan.made_seq for t in rows.tasks.values())
+        and any(
+            t.node == plan.node and visited_seq(t) > visited_seq(plan) for t in rows.tasks.values()
+        )
     )
 
 
