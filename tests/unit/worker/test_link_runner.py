@@ -14,7 +14,6 @@ from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
 from windlass.protocol.link.envelope import Generation, decode, encode
 from windlass.protocol.link.worker import FrameSettled, Ready, WorkerLink
-from windlass.worker.link import runner as linking
 from windlass.worker.link.executor import Executor, Feedback, Next
 from windlass.worker.link.runner import LinkRunner
 from windlass.worker.link.serve import handshake_of, register_of
@@ -297,7 +296,7 @@ async def pauses_of(
     real = asyncio.sleep
     runner, _ = runner_of(dial, folder)
     runner._clock = lambda: now[0]
-    monkeypatch.setattr(linking.asyncio, "sleep", sleep)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     connecting = asyncio.ensure_future(runner._connecting())
     while left:
         await real(0)
