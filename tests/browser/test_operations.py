@@ -34,6 +34,18 @@ def test_a_dead_letter_is_looked_at_and_replayed(site: Site, page: Page) -> None
     site.wait(run_id, "succeeded")
 
 
+def test_what_to_do_with_a_dead_letter_is_said_in_chinese_too(site: Site, page: Page) -> None:
+    worker = HandWorker(site.http, "addressing")
+    site.push("address", flows.queued("addressing"))
+    run_id = site.start("address", {"x": 1})
+    worker.fail(worker.take(), "no such address")
+    site.wait(run_id, "failed")
+    page.add_init_script("localStorage.setItem('windlass.prefs', '{\"language\":\"zh\"}')")
+    page.goto(f"{site.url}/dead-letters?flow=address")
+    page.locator("[data-letter]").get_by_role("button", name="work").click()
+    expect(page.locator("[data-next-move=replay]")).to_have_text("原因消除后再重放。")
+
+
 def test_dead_letters_are_dropped_by_their_filter(site: Site, page: Page) -> None:
     worker = HandWorker(site.http, "dropping")
     site.push("droppable", flows.queued("dropping"))

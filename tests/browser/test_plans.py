@@ -37,6 +37,22 @@ def test_the_tasks_of_a_plan_are_drawn_and_so_is_the_next_plan(site: Site, page:
     expect(page.get_by_text("graph revision 2")).to_be_visible()
 
 
+def test_a_plan_s_graph_has_room_beside_the_details_of_a_task(site: Site, page: Page) -> None:
+    plan = {"tasks": [task("gather"), task("write", "gather")]}
+    body = {"dialect": "plan", "goal": "a report with room", "plan": plan}
+    run_id = site.http.post("/api/v1/runs", json=body).json()["id"]
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.goto(f"{site.url}/runs/{run_id}?view=dag")
+    rail = page.get_by_role("region", name="Plan")
+    expect(rail).to_be_visible()
+    page.locator("[data-node$=gather]").click()
+    expect(page.get_by_role("complementary", name="Task")).to_be_visible()
+    expect(rail).to_be_hidden()
+    box = page.locator("[data-graph]").bounding_box()
+    assert box is not None
+    assert box["width"] > 250
+
+
 def test_a_question_is_answered_by_its_options_or_in_words(site: Site, page: Page) -> None:
     worker = HandWorker(site.http, "asked-by-hand")
     one = {"alias": "draft", "goal": "draft", "worker_profile": "asked-by-hand"}

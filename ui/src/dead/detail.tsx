@@ -39,10 +39,27 @@ export function LetterDetail({ id, onClose, onAct }: Props) {
   )
 }
 
+/** What to do next; a server that knows of another move words it itself. */
+function adviceOn({ kind, nextMove }: DeadLetterDetail) {
+  switch (nextMove) {
+    case 'replay':
+      return kind === 'task' ? 'Replay it once its cause is gone.' : 'Replay it once whoever it is addressed to can do it.'
+    case 'drop':
+      return 'Its run is gone: drop it.'
+    case 'wait':
+      return 'Its run went on: replay it once that has ended, or now with all that came after it.'
+    case 'mend':
+      return 'As it stands it fails again: mend what it says, then replay it.'
+    default:
+      return null
+  }
+}
+
 function Body({ letter, onClose, onAct }: { letter: DeadLetterDetail; onClose: () => void; onAct: Props['onAct'] }) {
   const t = useT()
   const canAct = useCanAct()
   const mayAct = useMayAct()
+  const advice = adviceOn(letter)
   return (
     <>
       <header className="flex items-center gap-2 py-2 pr-2 pl-3">
@@ -59,7 +76,7 @@ function Body({ letter, onClose, onAct }: { letter: DeadLetterDetail; onClose: (
         <p className="mb-3 rounded-lg bg-bad-soft p-3 font-mono text-xs wrap-anywhere whitespace-pre-wrap text-bad">{letter.message || letter.failureClass}</p>
         <p data-next-move={letter.nextMove} className="mb-3 flex items-start gap-2 text-sm">
           <Icon name="hint" className="mt-0.5 text-accent" />
-          {letter.advice}
+          {advice ? t(advice) : letter.advice}
         </p>
         <div className="mb-4 flex flex-wrap gap-1.5">
           {mayAct && (

@@ -141,6 +141,7 @@ function Loaded({ run }: { run: Run }) {
                       run={run}
                       revisions={revisions.items}
                       shown={shownRevision}
+                      aside={search.task !== undefined}
                       onShow={(rev) => void navigate({ search: (old) => ({ ...old, rev }), replace: true })}
                     />
                   )}

@@ -1,9 +1,19 @@
 /** How much of something is used: a bar, with the numbers beside it. */
 
-export function Meter({ value, max, reserved = 0, label }: { value: number; max: number | null; reserved?: number; label: string }) {
+interface MeterProps {
+  value: number
+  max: number | null
+  reserved?: number
+  label: string
+  /** It is a part of something, and nothing is wrong with all of it. */
+  part?: boolean
+}
+
+export function Meter({ value, max, reserved = 0, label, part = false }: MeterProps) {
   const share = (amount: number) => (max ? Math.min(100, (amount / max) * 100) : 0)
   const used = share(value)
-  const tone = used + share(reserved) >= 100 ? 'bg-bad' : used + share(reserved) >= 80 ? 'bg-wait' : 'bg-accent-fill'
+  const all = part ? 0 : used + share(reserved)
+  const tone = all >= 100 ? 'bg-bad' : all >= 80 ? 'bg-wait' : 'bg-accent-fill'
   return (
     <span role="meter" aria-label={label} aria-valuenow={value} aria-valuemin={0} aria-valuemax={max ?? undefined} className="flex h-1.5 w-full min-w-16 gap-px overflow-clip rounded-full bg-idle-soft">
       <span className={tone} style={{ width: `${used}%` }} />

@@ -22,14 +22,16 @@ interface Props {
   /** The revision that is drawn. */
   shown: number
   onShow: (revision: number | undefined) => void
+  /** A task's details stand beside it: where there is room for two, the graph has it. */
+  aside: boolean
 }
 
-export function PlanRail({ run, revisions, shown, onShow }: Props) {
+export function PlanRail({ run, revisions, shown, aside, onShow }: Props) {
   const t = useT()
   const steps = stepsOf(revisions)
   const newest = steps.at(-1)?.revision ?? 0
   return (
-    <div role="region" tabIndex={0} aria-label={t('Plan')} className="flex w-full shrink-0 flex-col overflow-y-auto border-line max-md:max-h-80 max-md:border-b md:w-64 md:border-r">
+    <div role="region" tabIndex={0} aria-label={t('Plan')} className={`flex w-full shrink-0 flex-col overflow-y-auto border-line max-md:max-h-80 max-md:border-b md:w-64 md:border-r ${aside ? 'lg:max-xl:hidden' : ''}`}>
       <Goal run={run} />
       <Budget run={run} />
       <h2 className="px-3 pt-3 pb-1 text-xs font-medium text-soft">{t('Revisions')}</h2>

@@ -50,7 +50,7 @@ export function Tenants() {
         columns={[
           { head: t('Tenant'), cell: (one) => <span className="font-medium">{one.name}</span> },
           { head: t('Description'), wide: true, grows: true, cell: (one) => <span className="text-soft">{one.description}</span> },
-          { head: t('Share'), cell: (one) => <Meter label={one.name} value={one.weight} max={sum} /> },
+          { head: t('Share'), cell: (one) => <Meter label={one.name} value={one.weight} max={sum} part /> },
           { head: t('Weight'), cell: (one) => <Weight tenant={one} /> },
           { head: t('Made'), wide: true, cell: (one) => <Time at={one.createdAt} /> },
         ]}
