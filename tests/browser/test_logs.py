@@ -1,9 +1,10 @@
 """The logs of a run: one stream of all its tasks, live, narrowed, followed, and kept as a file."""
 
+import json
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser import flows
 from tests.browser.conftest import Site
@@ -112,3 +113,34 @@ def test_colours_are_shown_and_an_entry_of_several_lines_opens(site: Site, page:
     expect(aside.get_by_role("log", name="Logs")).to_contain_text("broken and mended")
     hand.finish(attempt, 1)
     expect(page.locator("[data-run-state=succeeded]")).to_be_visible()
+
+
+def test_a_file_that_ends_before_the_log_does_says_so(site: Site, page: Page) -> None:
+    site.push("endless", flows.queued("endless"))
+    hand = HandWorker(site.http, "endless")
+    run_id = site.start("endless", {"x": 1})
+    attempt = hand.take()
+    hand.say(attempt, "a word\n")
+    hand.finish(attempt, 1)
+    page.goto(f"{site.url}/runs/{run_id}?view=logs")
+    log = page.get_by_role("log", name="Logs")
+    expect(log).to_contain_text("a word")
+    with page.expect_download() as whole:
+        page.get_by_role("button", name="Download").click()
+    assert len(whole.value.path().read_text().splitlines()) == 1
+    said = page.get_by_text("The file ends after the first")
+    expect(said).to_have_count(0)
+    # A log without an end: what the server says of the one entry, again and again.
+    [entry] = site.http.get(f"/api/v1/runs/{run_id}/logs").json()["items"]
+    body = json.dumps({"items": [entry] * 1000, "next": "on", "position": "on"})
+
+    def endless(route: Route) -> None:
+        route.fulfill(body=body, content_type="application/json")
+
+    page.route(re.compile(rf"/runs/{run_id}/logs\?.*limit=1000"), endless)
+    with page.expect_download(timeout=60_000) as cut:
+        page.get_by_role("button", name="Download").click()
+    assert len(cut.value.path().read_text().splitlines()) == 200_000
+    expect(said).to_contain_text("200,000 entries")
+    page.get_by_role("button", name="Errors").click()
+    expect(said).to_have_count(0)

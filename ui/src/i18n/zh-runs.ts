@@ -24,6 +24,8 @@ export const runs = {
   warning: '警告',
   'Whole line': '整行',
   'What is earlier is in the file.': '更早的内容请下载文件查看。',
+  'The file ends after the first {n} entries; there are later ones. Narrow the logs to have those.':
+    '文件只包含最早的 {n} 条日志，之后还有更多。请缩小筛选范围以获取其余内容。',
   Warnings: '警告',
   'The path so far': '到此为止的路径',
   Columns: '列',

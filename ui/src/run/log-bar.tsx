@@ -1,5 +1,5 @@
 /** Which entries of a log are meant, whether its end is kept in view, and having it as a file. */
-import { type Translate, useT } from '@/i18n'
+import { locale, type Translate, useT } from '@/i18n'
 import { Button, Choices, FIELD } from '@/parts/basics'
 
 import { type Known, type Level, LEVELS, type Wanted } from './log-stream'
@@ -18,6 +18,11 @@ export function wordsOf(t: Translate, wanted: Wanted, nameOf: (task: string) => 
     wanted.find.trim() && `“${wanted.find.trim()}”`,
   ]
   return parts.filter(Boolean).join(' · ')
+}
+
+/** What is said of a file that ends before the log does. */
+export function cutWords(t: Translate, entries: number): string {
+  return t('The file ends after the first {n} entries; there are later ones. Narrow the logs to have those.', { n: entries.toLocaleString(locale()) })
 }
 
 interface Props {

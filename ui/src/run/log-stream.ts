@@ -182,17 +182,25 @@ export class LogFollower {
   }
 }
 
-const FILE_ENTRIES_MAX = 200_000
+/** A file is put together in the page's memory. */
+export const FILE_ENTRIES_MAX = 200_000
+
+export interface LogFile {
+  lines: string[]
+  /** Whether there are later entries, which it has no room for. */
+  cut: boolean
+}
 
 /** All that is meant as lines of a file: time, level, task, text. */
-export async function fileOf(read: ReadPage, query: LogQuery, nameOf: (task: string) => string, signal: AbortSignal): Promise<string[]> {
+export async function fileOf(read: ReadPage, query: LogQuery, nameOf: (task: string) => string, signal: AbortSignal): Promise<LogFile> {
   const lines: string[] = []
-  for (let cursor: string | null = ''; cursor !== null && lines.length < FILE_ENTRIES_MAX; ) {
+  let cursor: string | null = ''
+  while (cursor !== null && lines.length < FILE_ENTRIES_MAX) {
     const page: LogPage = await read({ ...query, limit: 1000, cursor }, signal)
     lines.push(...page.items.map((item) => `${lineOf(item, nameOf)}\n`))
     cursor = page.next
   }
-  return lines
+  return { lines, cut: cursor !== null }
 }
 
 export function lineOf(item: LogEntry, nameOf: (task: string) => string): string {

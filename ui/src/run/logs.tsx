@@ -9,9 +9,9 @@ import { useTalk } from '@/live/store'
 import { Button, Skeleton } from '@/parts/basics'
 import { Empty, Failed, toastError } from '@/parts/feedback'
 
-import { LogBar, wordsOf } from './log-bar'
+import { cutWords, LogBar, wordsOf } from './log-bar'
 import { LogRows } from './log-rows'
-import { EVERYTHING, fileOf, KEPT_MAX, type Known, LogFollower, type LogState, NOTHING, queryOf, type Wanted } from './log-stream'
+import { EVERYTHING, fileOf, KEPT_MAX, type Known, LogFollower, type LogQuery, type LogState, NOTHING, queryOf, type Wanted } from './log-stream'
 import { useNames } from './names'
 
 const TYPED_MS = 250
@@ -38,10 +38,7 @@ export function LogsView({ runId, task = '', seq, running, onSelect }: Props) {
   const known = useKnown(state)
   const [follow, setFollow] = useState(true)
   const box = useFollow(follow, entries)
-  const keep = () =>
-    void fileOf((page, signal) => logsPage(runId, page, signal), query, (id) => names.ofTask(id), new AbortController().signal)
-      .then((lines) => saveAs(new Blob(lines.map(plain), { type: 'text/plain' }), `${runId}.log`))
-      .catch(toastError)
+  const { keep, cutAt } = useFile(runId, query)
   const narrowed = wordsOf(t, asked, (id) => names.ofTask(id))
   if (state.error && !state.loaded) return <Failed error={state.error} />
   if (state.loaded && state.entries.length === 0 && !state.earlier && !narrowed && wanted === asked)
@@ -49,6 +46,11 @@ export function LogsView({ runId, task = '', seq, running, onSelect }: Props) {
   return (
     <>
       <LogBar wanted={wanted} known={task ? { ...known, tasks: [] } : known} running={running} follow={follow} onWant={setWanted} onFollow={setFollow} onKeep={keep} />
+      {cutAt > 0 && (
+        <p role="status" className="border-b border-line bg-wait-soft p-2 text-sm">
+          {cutWords(t, cutAt)}
+        </p>
+      )}
       <div
         ref={box}
         className="min-h-0 flex-1 overflow-auto"
@@ -87,7 +89,7 @@ function useSettled(wanted: Wanted): Wanted {
 }
 
 /** The stream under one filter, live while the run goes on. */
-function useLogs(runId: string, query: ReturnType<typeof queryOf>, seq: number, running: boolean) {
+function useLogs(runId: string, query: LogQuery, seq: number, running: boolean) {
   const [state, setState] = useState<LogState>(NOTHING)
   const follower = useRef<LogFollower | null>(null)
   useEffect(() => {
@@ -100,6 +102,23 @@ function useLogs(runId: string, query: ReturnType<typeof queryOf>, seq: number, 
   const talk = useTalk(runId)
   useEffect(() => follower.current?.nudge(running), [runId, query, seq, running, talk])
   return { state, earlier: () => follower.current?.earlier() }
+}
+
+/** Having the logs as a file; where it had to end, if it did, until something else is asked for. */
+function useFile(runId: string, query: LogQuery) {
+  const names = useNames()
+  const [cutAt, setCutAt] = useState(0)
+  useEffect(() => setCutAt(0), [runId, query])
+  const keep = () => {
+    setCutAt(0)
+    fileOf((page, signal) => logsPage(runId, page, signal), query, (id) => names.ofTask(id), new AbortController().signal)
+      .then(({ lines, cut }) => {
+        saveAs(new Blob(lines.map(plain), { type: 'text/plain' }), `${runId}.log`)
+        if (cut) setCutAt(lines.length)
+      })
+      .catch(toastError)
+  }
+  return { keep, cutAt }
 }
 
 /** The tasks and attempts that have been seen, under whatever filter. */

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import type { LogEntry, LogPage } from '@/api/types'
 import { translate } from '@/i18n'
-import { wordsOf } from '@/run/log-bar'
+import { cutWords, wordsOf } from '@/run/log-bar'
 import { folded, isHidden } from '@/run/log-rows'
-import { EVERYTHING, fileOf, joined, KEPT_MAX, lineOf, LogFollower, type LogQuery, type LogState, NOTHING, queryOf } from '@/run/log-stream'
+import { EVERYTHING, FILE_ENTRIES_MAX, fileOf, joined, KEPT_MAX, lineOf, LogFollower, type LogQuery, type LogState, NOTHING, queryOf } from '@/run/log-stream'
 import { formatClock } from '@/time/format'
 
 function entry(text: string, at: number, more: Partial<LogEntry> = {}): LogEntry {
@@ -117,9 +117,26 @@ test('a filter is asked of the server, and named in words', () => {
 
 test('the file has all pages, each entry with its time, level and task', async () => {
   const pages: Record<string, LogPage> = { '': page([entry('one', 0, { level: 'info' })], 'p2'), p2: page([entry('two\nlines', 1)]) }
-  const lines = await fileOf((query) => Promise.resolve(pages[String(query.cursor)] as LogPage), {}, () => 'a', new AbortController().signal)
+  const { lines, cut } = await fileOf((query) => Promise.resolve(pages[String(query.cursor)] as LogPage), {}, () => 'a', new AbortController().signal)
   expect(lines).toEqual(['1970-01-01T00:00:00.000Z info a#1 one\n', '1970-01-01T00:00:00.001Z - a#1 two\nlines\n'])
+  expect(cut).toBe(false)
   expect(lineOf(entry('x', 5), (id) => id)).toBe('1970-01-01T00:00:00.005Z - r~a.1#1 x')
+})
+
+test('a file that ends before the log does says so, in both languages', async () => {
+  const full = Array.from({ length: 1000 }, (_, at) => entry('x', at))
+  const pages = (left: number) => {
+    let at = 0
+    return () => Promise.resolve(page(full, (at += 1) < left ? `p${at}` : null))
+  }
+  const most = FILE_ENTRIES_MAX / 1000
+  const signal = new AbortController().signal
+  expect(await fileOf(pages(most), {}, () => 'a', signal)).toMatchObject({ cut: false, lines: { length: FILE_ENTRIES_MAX } })
+  const file = await fileOf(pages(most + 1), {}, () => 'a', signal)
+  expect([file.cut, file.lines.length]).toEqual([true, FILE_ENTRIES_MAX])
+  const said = (language: string) => cutWords((text, values) => translate(language, text, values), file.lines.length)
+  expect(said('en')).toBe('The file ends after the first 200,000 entries; there are later ones. Narrow the logs to have those.')
+  expect(said('zh')).toBe('文件只包含最早的 200,000 条日志，之后还有更多。请缩小筛选范围以获取其余内容。')
 })
 
 test('a time of day is told to the millisecond', () => {
