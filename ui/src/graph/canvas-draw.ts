@@ -89,6 +89,8 @@ export function drawGraph(canvas: HTMLCanvasElement, drawing: Drawing, spots: Re
     if (at.zoom < FAR) continue
     pen.fillStyle = color('--text')
     pen.fillText(`${look.sign} ${cell.name} ${cell.folded}`, spot.absX + 8, spot.absY + 20, spot.width - 16)
+    // What lies in a group begins where its second line would be.
+    if (cell.group) continue
     pen.fillStyle = color('--soft')
     pen.fillText(cell.error || cell.detail, spot.absX + 8, spot.absY + 40, spot.width - 16)
   }
