@@ -8,8 +8,10 @@
 | 4 a phone's inbox, no overflow | `test_lists.test_on_a_phone_an_inbox_item_opens_and_fits`, \
 `test_pages.test_every_page_fits_its_window` |
 | 5 the server stopped | `test_standing_alone.test_the_first_steps_work_as_they_are_shown`, \
+`test_standing_alone.test_every_page_is_ours_though_it_is_opened_after_the_server_has_stopped`, \
 `test_the_banner_comes_soon_after_the_server_is_gone` |
 | 6 `why` counts | `test_run_page.test_why_counts_and_logs_arrive_while_an_attempt_runs`, \
+`test_why.test_why_counts_on_when_the_worker_is_killed`, \
 `test_why_counts_down_in_chinese_as_well` |
 | 7 logs of a running attempt | \
 `test_run_page.test_why_counts_and_logs_arrive_while_an_attempt_runs` |
@@ -24,23 +26,31 @@
 | 15 attempts of a foreach | `test_run_page.test_a_fan_out_that_is_done_misses_no_worker` |
 | 16 descriptions of flows | `test_lists.test_the_list_of_flows_has_their_descriptions` |
 | 17 what is offered; plurals and sizes | \
-`test_lists.test_only_what_makes_sense_is_offered_for_all`, `test_small_sizes_are_bytes` |
+`test_lists.test_only_what_makes_sense_is_offered_for_all`, \
+`test_runs.test_a_failed_task_is_retried_from_its_card`, `test_small_sizes_are_bytes` |
 | 18 the signal's key | `test_run_page.test_the_signal_dialog_knows_what_the_run_waits_for` |
 | 19 a tooltip after a brush, old errors | `test_a_brush_leaves_no_tooltip_behind`, \
-`test_lists.test_a_corrected_definition_carries_no_old_errors` |
+`test_lists.test_a_corrected_definition_carries_no_old_errors`, \
+`test_packages.test_a_bad_archive_is_refused_in_place_and_a_good_one_published` |
 | 20 canvas, zoom, ports, edges | \
+`test_graph_faults.test_no_text_of_a_canvas_lies_under_what_is_drawn_after_it`, \
+`test_graph_faults.test_edges_of_ports_lead_from_name_to_name`, \
+`test_graph_faults.test_edges_run_beside_the_cards_on_their_way`, \
 `test_tools.test_a_graph_of_many_nodes_is_a_canvas_that_pans_selects_and_takes_the_keyboard`, \
 `test_workflows.test_a_workflow_is_watched_by_labels_with_its_container_and_its_skipped_branch`, \
 `test_edges_touch_the_cards_they_join_and_buttons_zoom` |
 | 21 headings, tab order, checkboxes, borders | `test_headings_of_logs_go_down_by_one`, \
-`test_run_page.test_cards_are_in_reading_order_with_borders_that_are_seen`, \
-`test_lists.test_every_run_that_is_ticked_is_selected` |
+`test_graph_faults.test_tab_goes_from_card_to_card_as_one_reads`, \
+`test_lists.test_checkboxes_are_large_enough_to_hit`, \
+`test_graph_faults.test_dashed_borders_are_seen` |
 | 22 Chinese | `test_lists.test_chinese_words_and_times_are_right`, \
+`test_lists.test_what_is_wrong_with_a_filter_is_said_in_chinese`, \
 `test_why_counts_down_in_chinese_as_well` |
 
 And what has to be shown: a plan judged, made anew and answered from a phone (`test_plans`), an
 environment held, looked at and released (here), a dead letter replayed and a limit changed
-(`test_operations`), the worker killed (`test_runs.test_why_says_that_the_worker_is_gone`).
+(`test_operations`), the worker killed and `why` counting (`test_why`), logs that arrive while an
+attempt runs (`test_logs`), the server stopped and every page still ours (`test_standing_alone`).
 """
 
 import re
@@ -94,6 +104,13 @@ def test_small_sizes_are_bytes(site: Site, page: Page) -> None:
     page.goto(f"{site.url}/flows/sized?tab=definition")
     expect(page.get_by_text(re.compile(r"^sized@1 · \d+ B$"))).to_be_visible()
     expect(page.get_by_text("0.0 kB")).to_have_count(0)
+    # What went in and came out of a step is small too.
+    run_id = site.start("sized")
+    site.http.post(f"/api/v1/runs/{run_id}/signal", json={"key": "never", "value": 1})
+    site.wait(run_id, "succeeded")
+    page.goto(f"{site.url}/runs/{run_id}?view=data")
+    expect(page.get_by_role("main").get_by_text(re.compile(r"\d+ B$"))).not_to_have_count(0)
+    expect(page.get_by_text(re.compile(r"\b0\.0 kB"))).to_have_count(0)
 
 
 def test_a_brush_leaves_no_tooltip_behind(site: Site, page: Page) -> None:

@@ -1,6 +1,8 @@
 """Lists, the inbox and addresses: what is chosen, counted, offered and found."""
 
 import re
+import time
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -86,6 +88,9 @@ def test_on_a_phone_an_inbox_item_opens_and_fits(site: Site, browser: Browser) -
     page = context.new_page()
     page.goto(f"{site.url}/inbox")
     row = page.get_by_role("list", name="Inbox").get_by_role("button", name="Refund")
+    expect(row).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.get_by_role("main").evaluate("(main) => main.scrollWidth") <= 390
     row.tap()
     approve = page.get_by_role("button", name="Approve")
     expect(approve).to_be_in_viewport()
@@ -141,13 +146,47 @@ def test_a_corrected_definition_carries_no_old_errors(site: Site, page: Page) ->
 
 def test_chinese_words_and_times_are_right(site: Site, page: Page) -> None:
     page.add_init_script("localStorage.setItem('windlass.prefs', '{\"language\":\"zh\"}')")
-    page.goto(f"{site.url}/runs?q=colour%3Ared")
-    expect(page.get_by_role("alert")).to_contain_text("没有筛选项")
     page.goto(f"{site.url}/inbox")
-    expect(page.get_by_role("button", name="打开", exact=True)).to_have_count(0)
+    expect(page.get_by_role("heading", name="收件箱")).to_be_visible()
+    shown = page.get_by_role("main").get_by_role("button", pressed=True)
+    expect(shown.first).to_have_text("等待中")
+    expect(page.get_by_role("main")).not_to_contain_text("打开")
     site.push("zh", flows.wait_for("zh"))
-    page.goto(f"{site.url}/runs/{site.start('zh')}")
+    run_id = site.start("zh")
+    page.goto(f"{site.url}/runs/{run_id}")
     expect(page.get_by_role("time").first).to_have_text(re.compile(r"^\d\d:\d\d:\d\d UTC$"))
+    # Seen some days later, the date comes first: month, day, time.
+    page.clock.install(time=time.time() + 3 * DAY_MS / 1000)
+    page.reload()
+    expect(page.get_by_role("time").first).to_have_text(
+        re.compile(r"^\d{1,2}月\d{1,2}日 ?\d\d:\d\d:\d\d UTC$")
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong", ["colour:red", "status:nope", "-flow:x", "started:yesterday", 'error:"open']
+)
+def test_what_is_wrong_with_a_filter_is_said_in_chinese(site: Site, page: Page, wrong: str) -> None:
+    page.add_init_script("localStorage.setItem('windlass.prefs', '{\"language\":\"zh\"}')")
+    page.goto(f"{site.url}/runs?{urlencode({'q': wrong})}")
+    said = page.get_by_role("alert").first
+    expect(said).to_contain_text(re.compile(r"[\u4e00-\u9fff]{3}"))
+    # Names of filters and states stay as they are typed; no English sentence is around them.
+    english = r"\b(no|not|is|are|the|there|cannot|needs|only|such as|close)\b"
+    assert not re.search(english, said.inner_text()), said.inner_text()
+
+
+@pytest.mark.parametrize("place", ["/runs", "/settings"])
+def test_checkboxes_are_large_enough_to_hit(site: Site, page: Page, place: str) -> None:
+    site.push("boxed", flows.wait_for("never"))
+    site.start("boxed")
+    page.goto(site.url + place)
+    boxes = page.get_by_role("checkbox")
+    expect(boxes.first).to_be_visible()
+    for box in boxes.all():
+        size = box.bounding_box()
+        assert size is not None
+        assert min(size["width"], size["height"]) >= 16
 
 
 def test_a_question_shows_the_path_that_led_to_it(site: Site, page: Page) -> None:
