@@ -14,7 +14,7 @@ from windlass.ports.store import Writes
 pytestmark = pytest.mark.anyio
 _PAGE = 4096
 _COMMITS = 400
-_PAGES_EACH = 25
+_PAGES_EACH = 100
 
 
 def size_of(path: str) -> int:

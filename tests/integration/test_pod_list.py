@@ -160,7 +160,7 @@ def test_what_happened_to_a_pod_is_told_in_order_with_what_it_waited_for(cluster
     pod = cluster.pod(run)
     failures = {kind.name: kind for kind in kinds.FAILURES}
     cluster.set(pod, failures["unschedulable"].status(kinds.now()))
-    wait_until(lambda: "nodes are available" in items(cluster, q=run)[0]["waitsFor"])
+    wait_until(lambda: any("nodes are available" in i["waitsFor"] for i in items(cluster, q=run)))
     cluster.begin(run, "n7")
     at = kinds.now()
     cluster.set(pod, kinds.failed(at, kinds.ended(137, "OOMKilled", at)))

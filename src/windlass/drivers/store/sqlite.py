@@ -57,8 +57,8 @@ def connect(path: str) -> sqlite3.Connection:
     connection.execute("pragma synchronous = full")
     connection.execute("pragma busy_timeout = 30000")
     connection.execute("pragma cache_size = -16000")
-    # Far more than the checkpoints beside the commits leave: only where those cannot keep up.
-    connection.execute("pragma wal_autocheckpoint = 64000")
+    # More than the checkpoints beside the commits leave: only where those cannot keep up.
+    connection.execute("pragma wal_autocheckpoint = 8000")
     connection.execute("pragma case_sensitive_like = on")  # as PostgreSQL does
     return connection
 

@@ -26,12 +26,15 @@ class PodChecks:
     def check(self, commit: Commit) -> None:
         ended: defaultdict[str, list[Attempt]] = defaultdict(list)
         for table, _, old, new in commit.changes:
-            if table is not Attempt or old is None or new is None:
+            if table is not Attempt or new is None:
                 continue
-            before, after = cast(Attempt, old), cast(Attempt, new)
-            if before.state in ATTEMPT_LIVE and after.state not in ATTEMPT_LIVE:
+            before, after = cast("Attempt | None", old), cast(Attempt, new)
+            # One whose failure came late, for an attempt that is lost in this very commit, is made
+            # and has ended at once.
+            lived = before is None or before.state in ATTEMPT_LIVE
+            if lived and after.state not in ATTEMPT_LIVE:
                 ended[after.task_id].append(after)
-            if after.external_ref:
+            if before is not None and after.external_ref:
                 self._check_pod(before, after)
         for table, _, old, new in commit.changes:
             if table is Task and old is not None and new is not None and ended[cast(Task, new).id]:
