@@ -270,7 +270,11 @@ async def test_a_report_that_was_under_way_during_a_cut_says_nothing_about_the_l
 
 
 async def pauses_of(
-    lines: list[tuple[float, str]], folder: Path, monkeypatch: pytest.MonkeyPatch
+    lines: list[tuple[float, str]],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    busy: bool = False,
 ) -> list[int]:
     """How long it pauses, in whole firsts, after lines that hold so long and break with a word."""
     now, pauses = [0.0], list[float]()
@@ -295,6 +299,9 @@ async def pauses_of(
 
     real = asyncio.sleep
     runner, _ = runner_of(dial, folder)
+    if busy:
+        in_hand: Any = object()
+        runner._tasks.running["t@1"] = in_hand
     runner._clock = lambda: now[0]
     monkeypatch.setattr(asyncio, "sleep", sleep)
     connecting = asyncio.ensure_future(runner._connecting())
@@ -323,3 +330,14 @@ async def test_a_server_that_forgot_the_session_is_asked_for_a_new_one_at_once(
     lines = [(3.0, "cut"), unknown, (3.0, "cut"), unknown, unknown, (3.0, "cut")]
     # One each after the three lines that were cut, and one after being told twice in a row.
     assert len(await pauses_of(lines, tmp_path, monkeypatch)) == 4
+
+
+async def test_a_worker_that_has_something_in_hand_does_not_stay_away_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = (0.0, "[Errno 111] Connection refused")
+    idle = await pauses_of([gone] * 16, tmp_path, monkeypatch, busy=False)
+    busy = await pauses_of([gone] * 16, tmp_path, monkeypatch, busy=True)
+    # In firsts of a millisecond, each give or take a fifth.
+    assert max(idle) > 4_800
+    assert max(busy) <= 4_800

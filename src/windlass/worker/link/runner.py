@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 _STEADY_S = 1.0
 """A server that kept us so long is a good one, though it may be killed often: the next pause is
 short again. What runs here is taken away where we stay away for longer than a lease."""
+_BUSY_S = 4.0
+"""The longest pause while something runs here."""
 ACCEPT_S = 10.0
 """How long the server may take to accept a session."""
 _UNKNOWN = "Unknown session"
@@ -134,6 +136,9 @@ class LinkRunner:
                 pause_s = self._settings.reconnect_first_s
             # Workers that lost the same server should not all come back in the same moment.
             jitter = 1 + self._random.uniform(-1, 1) * self._settings.reconnect_jitter
+            if self._tasks.running:
+                # What runs here is taken away meanwhile, and nobody could say so.
+                pause_s = min(pause_s, _BUSY_S)
             await asyncio.sleep(pause_s * jitter)
             pause_s = min(pause_s * 2, self._settings.reconnect_most_s)
 
