@@ -15,12 +15,18 @@ from windlass.testing.processes import wait_until
 pytestmark = pytest.mark.browser
 
 
-def test_a_dead_letter_is_looked_at_and_replayed(site: Site, page: Page) -> None:
-    worker = HandWorker(site.http, "posting")
-    site.push("post", flows.queued("posting"))
-    run_id = site.start("post", {"x": 1})
+def failed_for_good(site: Site, flow: str) -> tuple[HandWorker, str]:
+    """A run that leaves a dead letter, and whoever failed it."""
+    worker = HandWorker(site.http, f"{flow}-service")
+    site.push(flow, flows.queued(f"{flow}-service"))
+    run_id = site.start(flow, {"x": 1})
     worker.fail(worker.take(), "no such address")
     site.wait(run_id, "failed")
+    return worker, run_id
+
+
+def test_a_dead_letter_is_looked_at_and_replayed(site: Site, page: Page) -> None:
+    worker, run_id = failed_for_good(site, "post")
     page.goto(f"{site.url}/dead-letters?flow=post")
     page.locator("[data-letter]").get_by_role("button", name="work").click()
     letter = page.get_by_role("complementary", name="Dead letter")
@@ -35,11 +41,7 @@ def test_a_dead_letter_is_looked_at_and_replayed(site: Site, page: Page) -> None
 
 
 def test_what_to_do_with_a_dead_letter_is_said_in_chinese_too(site: Site, page: Page) -> None:
-    worker = HandWorker(site.http, "addressing")
-    site.push("address", flows.queued("addressing"))
-    run_id = site.start("address", {"x": 1})
-    worker.fail(worker.take(), "no such address")
-    site.wait(run_id, "failed")
+    failed_for_good(site, "address")
     page.add_init_script("localStorage.setItem('windlass.prefs', '{\"language\":\"zh\"}')")
     page.goto(f"{site.url}/dead-letters?flow=address")
     page.locator("[data-letter]").get_by_role("button", name="work").click()

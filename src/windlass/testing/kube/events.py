@@ -4,8 +4,8 @@ import time
 import uuid
 
 from windlass.testing.kube.objects import Json, Objects
-from windlass.testing.kube.pods import PODS, stamp
-from windlass.testing.kube.problems import ApiError, not_found
+from windlass.testing.kube.pods import PODS, named, stamp
+from windlass.testing.kube.problems import ApiError
 
 EVENTS = "events"
 EVENT_FIELDS = (
@@ -21,11 +21,7 @@ class Events:
         self._objects = objects
 
     def create(self, namespace: str, given: Json) -> Json:
-        if not self._objects.has("namespaces", "", namespace):
-            raise not_found("namespaces", namespace)
-        metadata = dict(given.get("metadata") or {})
-        if not metadata.get("name") and metadata.get("generateName"):
-            metadata["name"] = metadata["generateName"] + uuid.uuid4().hex[:5]
+        metadata = named(self._objects, namespace, given)
         about: Json = given.get("involvedObject") or {}
         if about.get("namespace") != namespace:
             why = "involvedObject.namespace: Invalid value: does not match event.namespace"

@@ -36,11 +36,7 @@ class Pods:
         self.logs: dict[tuple[str, str], str] = {}
 
     def create(self, namespace: str, given: Json) -> Json:
-        if not self._objects.has("namespaces", "", namespace):
-            raise not_found("namespaces", namespace)
-        metadata = dict(given.get("metadata") or {})
-        if not metadata.get("name") and metadata.get("generateName"):
-            metadata["name"] = metadata["generateName"] + uuid.uuid4().hex[:5]
+        metadata = named(self._objects, namespace, given)
         spec = dict(given.get("spec") or {})
         _check(metadata, spec)
         metadata |= {
@@ -159,3 +155,13 @@ def _check(metadata: Json, spec: Json) -> None:
 
 def _invalid(name: str, why: str) -> ApiError:
     return ApiError(422, "Invalid", f'Pod "{name}" is invalid: {why}')
+
+
+def named(objects: Objects, namespace: str, given: Json) -> Json:
+    """The metadata of something that is made in a namespace, with a name if it asks for one."""
+    if not objects.has("namespaces", "", namespace):
+        raise not_found("namespaces", namespace)
+    metadata = dict(given.get("metadata") or {})
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = metadata["generateName"] + uuid.uuid4().hex[:5]
+    return metadata
