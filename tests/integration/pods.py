@@ -122,6 +122,11 @@ class Cluster:
         meta = pod["metadata"]
         self.kube.pods.patch_status(meta["namespace"], meta["name"], {"status": status})
 
+    def find_no_node(self, pod: Json) -> None:
+        """Have no room for a pod, since a time so late that its launcher never gives it up."""
+        [kind] = [kind for kind in kinds.FAILURES if kind.name == "unschedulable"]
+        self.set(pod, kind.status(kinds.now() + 3600))
+
     def begin(self, run_id: str, node: str = "n1") -> Json:
         """Have a run's pod taken by a node and running."""
         pod = self.pod(run_id)

@@ -23,11 +23,6 @@ def detail(cluster: Cluster, attempt: str) -> Json:
     return found
 
 
-def unscheduled(cluster: Cluster, pod: Json) -> None:
-    failures = {kind.name: kind for kind in kinds.FAILURES}
-    cluster.set(pod, failures["unschedulable"].status(kinds.now() + 3600))
-
-
 def test_kubernetes_events_of_a_pod_are_told_counted_and_outlive_it(cluster: Cluster) -> None:
     run = cluster.start()
     pod = cluster.pod(run)
@@ -37,7 +32,7 @@ def test_kubernetes_events_of_a_pod_are_told_counted_and_outlive_it(cluster: Clu
     tell(*where, "FailedScheduling", NO_ROOM, series=series, count=None, lastTimestamp=None)
     tell(*where, "BackOff", BACK_OFF, count=2)
     tell(*where, "BackOff", BACK_OFF, count=3)
-    unscheduled(cluster, pod)
+    cluster.find_no_node(pod)
     attempt = cluster.attempts(run)[0]["id"]
 
     def told() -> list[Json]:
@@ -83,7 +78,7 @@ def test_why_a_pod_waits_is_the_same_from_every_server_and_after_a_restart(
     with cluster_on(db, kube, tmp_path / "log", "--kube-unschedulable-s", "600") as cluster:
         run = cluster.start()
         pod = cluster.pod(run)
-        unscheduled(cluster, pod)
+        cluster.find_no_node(pod)
         why = wait_until(lambda: NO_ROOM in (found := cluster.get(run, "/why")["line"]) and found)
         attempt = cluster.attempts(run)[0]["id"]
         wait_until(lambda: detail(cluster, attempt)["kubernetes"] is not None)

@@ -158,8 +158,7 @@ def test_what_happened_to_a_pod_is_told_in_order_with_what_it_waited_for(cluster
         image="registry.example/hungry:1", resources={"cpu": "500m", "memory": "1Gi"}
     )
     pod = cluster.pod(run)
-    failures = {kind.name: kind for kind in kinds.FAILURES}
-    cluster.set(pod, failures["unschedulable"].status(kinds.now()))
+    cluster.find_no_node(pod)
     wait_until(lambda: any("nodes are available" in i["waitsFor"] for i in items(cluster, q=run)))
     cluster.begin(run, "n7")
     at = kinds.now()
