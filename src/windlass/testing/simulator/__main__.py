@@ -5,16 +5,13 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 
 from msgspec.structs import replace
 
 from windlass.testing.simulator.plan import FAULTS, LATER_FAULTS, WORKERS, Plan, plan_for
+from windlass.testing.simulator.seeds import outcomes
 from windlass.testing.simulator.shrink import command, shrink
 from windlass.testing.simulator.world import Outcome, simulate
-
-_CHUNK = 20
 
 
 def main() -> int:
@@ -84,18 +81,6 @@ def one(args: argparse.Namespace) -> int:
         return 1
     say("every promise was kept")
     return 0
-
-
-def outcomes(seeds: Iterable[int], jobs: int) -> Iterator[Outcome]:
-    if jobs <= 1:
-        yield from map(run_seed, seeds)
-        return
-    with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(run_seed, seeds, chunksize=_CHUNK)
-
-
-def run_seed(seed: int) -> Outcome:
-    return simulate(plan_for(seed))
 
 
 def report(outcome: Outcome, *, shrunk: bool) -> None:

@@ -18,7 +18,7 @@ from windlass.model.envs import EnvResource
 from windlass.model.errors import BadRequest, Conflict, DefinitionError, NotFound, Unavailable
 from windlass.model.ids import run_of
 from windlass.model.limits import LimitRule
-from windlass.model.rows import Attempt, Checkpoint, Event, Flow, Run, Task, Version
+from windlass.model.rows import Attempt, Checkpoint, Event, Flow, Run, Task, Variable, Version
 from windlass.model.states import (
     RUN_ENDED,
     AttemptState,
@@ -54,6 +54,8 @@ T = TypeVar("T")
 
 POISON = ("1e999", "-1e999", "9" * 5_000, "[" * 500 + "]" * 500, "NaN", '"\\ud800"', "{", "")
 """Texts that are no JSON, or none that everybody reads."""
+_BACK = '"back"'
+"""A signal that leads back."""
 
 
 class People:
@@ -283,7 +285,7 @@ class People:
     async def signal(self, run: Run) -> None:
         waiting = [task.wait_key for task in self._db.of_run(Task, run.id) if task.wait_key]
         key = self._rng.choice(waiting or [*SIGNALS, "ok"])
-        value = self._rng.choice(('"back"', "true", "false", '"x"', str(self._rng.randrange(9))))
+        value = self._rng.choice((_BACK, "true", "false", '"x"', str(self._rng.randrange(9))))
         await self.send(run.id, key, value)
 
     async def send(self, run_id: str, key: str, value: str) -> None:
@@ -397,10 +399,16 @@ class People:
     # Calm
 
     async def end_loops(self) -> None:
-        """No signal leads back any more."""
+        """No signal leads back any more. What a task inside a container was sent stays there, and
+        no other signal takes its place: such a run goes round until somebody cancels it."""
         for run in list(self._db.table(Run).values()):
             for key in SIGNALS:
                 await self.attempt(lambda run, key=key: self.send(run.id, key, '"go"'), run)  # type: ignore[misc]
+        rows = self._db.table(Variable).values()
+        back = [row.scope for row in rows if row.key in SIGNALS and row.value == _BACK]
+        for run_id in sorted({run_of(scope) for scope in back if scope != run_of(scope)}):
+            if (run := self._db.table(Run)[run_id]).state not in RUN_ENDED:
+                await self.attempt(self.cancel, run)
 
     async def help_all(self) -> None:
         """Give every run what it waits for, until all have ended."""
