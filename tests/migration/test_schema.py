@@ -51,6 +51,7 @@ NAMES = [
     "0021_pod_records",
     "0022_changed_files",
     "0023_log_stream",
+    "0024_room",
 ]
 WHERE_ROWS_ARE = (
     access,

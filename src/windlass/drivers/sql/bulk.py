@@ -2,113 +2,143 @@
 
 A table is a type too: one parameter per table carries all its rows. Twenty parallel arrays, one
 per column, take ten times as long to start for the single row of an idle system.
+
+What a statement says depends only on its steps, and the same few sets of steps come up again and
+again: its text is made once for each.
 """
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
+from msgspec.structs import astuple
+
 from windlass.drivers.sql.statements import on_conflict
-from windlass.drivers.sql.tables import changing, columns, is_number, key_tuple, places, to_tuple
+from windlass.drivers.sql.tables import (
+    changing,
+    columns,
+    enums,
+    is_number,
+    key_tuple,
+    places,
+    to_tuple,
+)
 from windlass.model.rows import Row, Run
 from windlass.ports.store import Writes
 
+Step = tuple[Callable[[type[Row], Callable[[str], str]], str], type[Row]]
+"""What writes a step's text, told the table and what makes the mark of its next parameter."""
+
 
 class Saving:
-    """Builds the statement and its parameters side by side, so that they cannot differ."""
+    """The steps of a save, and the parameters of each in the order in which its text has them."""
 
     def __init__(self, writes: Writes) -> None:
         self._values: list[Any] = []
-        self._parts: list[str] = []
-        self._checks: list[str] = []
+        self._steps: list[Step] = []
         for table, keys in writes.removed.items():
             if keys:
-                self._delete(table, list(keys))
+                self._steps.append((_delete, table))
+                self._values += map(list, zip(*map(key_tuple, keys), strict=True))
         for table, rows in writes.changed.items():
             if rows:
-                self._update(table, rows, writes)
+                self._steps.append((_update, table))
+                self._values.append(_changed(table, rows, writes.was.get(table, {})))
+                if table is Run:
+                    self._values.append([writes.seqs[key] for key in rows])
+                self._values.append(len(rows))
         for table, rows in writes.made.items():
             if rows:
-                self._insert(table, list(rows.values()))
+                self._steps.append((_insert, table))
+                self._values.append([to_tuple(row) for row in rows.values()])
 
     def sql(self, notify: bool) -> str:
         """The statement; it raises where fewer rows than expected could be changed."""
-        checks = " and ".join(self._checks) or "true"
-        last = f"select case when {checks} then 0 else windlass_raced() end"
-        if notify:
-            mark = f"${len(self._values) + 1}::text[]"
-            last += f", (select count(pg_notify('windlass', n)) from unnest({mark}) n)"
-        parts = ",\n".join(self._parts)
-        return f"with {parts}\n{last}" if parts else last
+        return _statement(tuple(self._steps), notify)
 
     def values(self, notices: list[str]) -> list[Any]:
         return [*self._values, notices] if notices else self._values
 
-    def _parameter(self, value: Any, kind: str) -> str:
-        self._values.append(value)
-        return f"${len(self._values)}::{kind}"
 
-    def _delete(self, table: type[Row], keys: list[Any]) -> None:
-        columns_of_key = zip(*(key_tuple(key) for key in keys), strict=True)
-        arrays = [
-            self._parameter(list(column), "bigint[]" if is_number(table, name) else "text[]")
-            for name, column in zip(table.KEY, columns_of_key, strict=True)
-        ]
-        match = " and ".join(f"t.{name} = u.{name}" for name in table.KEY)
-        self._parts.append(
-            f"del_{table.TABLE} as (delete from {table.TABLE} t"
-            f" using unnest({', '.join(arrays)}) as u({', '.join(table.KEY)}) where {match})"
-        )
+@lru_cache(1024)
+def _statement(steps: Sequence[Step], notify: bool) -> str:
+    marks = 0
 
-    def _update(self, table: type[Row], rows: dict[Any, Row], writes: Writes) -> None:
-        """Rows travel whole but for what is written once: payloads need not go twice."""
-        fixed = places(table, tuple(sorted(table.FIXED)))
-        both = (*fixed, *places(table, tuple(sorted(table.LATE))))
-        late = late_rows(table, rows, writes)
-        tuples = [
-            without(to_tuple(row), fixed if key in late else both) for key, row in rows.items()
-        ]
-        source = f"unnest({self._parameter(tuples, f'{table.TABLE}[]')})"
-        match = " and ".join(f"t.{name} = u.{name}" for name in table.KEY)
-        names = ", ".join(columns(table))
-        if table is Run:
-            was = self._parameter([writes.seqs[key] for key in rows], "bigint[]")
-            source = f"rows from ({source}, unnest({was}))"
-            names += ", seq_was"
-            match += " and t.seq = u.seq_was"
-        sets = ", ".join(
-            f"{name} = coalesce(u.{name}, t.{name})" if name in table.LATE else f"{name} = u.{name}"
-            for name in changing(table)
-        )
-        self._parts.append(
-            f"upd_{table.TABLE} as (update {table.TABLE} t set {sets}"
-            f" from {source} as u({names}) where {match} returning 1)"
-        )
-        count = f"(select count(*) from upd_{table.TABLE})"
-        self._checks.append(f"{count} = {self._parameter(len(rows), 'bigint')}")
+    def mark(kind: str) -> str:
+        nonlocal marks
+        marks += 1
+        return f"${marks}::{kind}"
 
-    def _insert(self, table: type[Row], rows: list[Row]) -> None:
-        source = self._parameter([to_tuple(row) for row in rows], f"{table.TABLE}[]")
-        self._parts.append(
-            f"ins_{table.TABLE} as (insert into {table.TABLE}"
-            f" select * from unnest({source}){on_conflict(table)})"
-        )
+    parts: list[str] = []
+    checks: list[str] = []
+    for text, table in steps:
+        parts.append(text(table, mark))
+        if text is _update:
+            checks.append(f"(select count(*) from upd_{table.TABLE}) = {mark('bigint')}")
+    last = f"select case when {' and '.join(checks) or 'true'} then 0 else windlass_raced() end"
+    if notify:
+        last += f", (select count(pg_notify('windlass', n)) from unnest({mark('text[]')}) n)"
+    together = ",\n".join(parts)
+    return f"with {together}\n{last}" if parts else last
 
 
-def late_rows(table: type[Row], rows: dict[Any, Row], writes: Writes) -> set[Any]:
-    """Keys of rows in which a late column is written now."""
-    was = writes.was.get(table, {})
-    return {
-        key
-        for key, row in rows.items()
-        for name in table.LATE
-        if key not in was or getattr(row, name) != getattr(was[key], name)
-    }
+def _delete(table: type[Row], mark: Callable[[str], str]) -> str:
+    arrays = [mark("bigint[]" if is_number(table, name) else "text[]") for name in table.KEY]
+    match = " and ".join(f"t.{name} = u.{name}" for name in table.KEY)
+    return (
+        f"del_{table.TABLE} as (delete from {table.TABLE} t"
+        f" using unnest({', '.join(arrays)}) as u({', '.join(table.KEY)}) where {match})"
+    )
 
 
-def without(values: tuple[Any, ...], gone: tuple[int, ...]) -> tuple[Any, ...]:
-    """A tuple with nothing at some places."""
-    if not gone:
-        return values
-    kept = list(values)
-    for place in gone:
-        kept[place] = None
-    return tuple(kept)
+def _update(table: type[Row], mark: Callable[[str], str]) -> str:
+    source = f"unnest({mark(f'{table.TABLE}[]')})"
+    match = " and ".join(f"t.{name} = u.{name}" for name in table.KEY)
+    names = ", ".join(columns(table))
+    if table is Run:
+        source = f"rows from ({source}, unnest({mark('bigint[]')}))"
+        names += ", seq_was"
+        match += " and t.seq = u.seq_was"
+    sets = ", ".join(
+        f"{name} = coalesce(u.{name}, t.{name})" if name in table.LATE else f"{name} = u.{name}"
+        for name in changing(table)
+    )
+    return (
+        f"upd_{table.TABLE} as (update {table.TABLE} t set {sets}"
+        f" from {source} as u({names}) where {match} returning 1)"
+    )
+
+
+def _insert(table: type[Row], mark: Callable[[str], str]) -> str:
+    return (
+        f"ins_{table.TABLE} as (insert into {table.TABLE}"
+        f" select * from unnest({mark(f'{table.TABLE}[]')}){on_conflict(table)})"
+    )
+
+
+def _changed(
+    table: type[Row], rows: Mapping[Any, Row], was: Mapping[Any, Row]
+) -> list[tuple[Any, ...]]:
+    """Rows travel whole but for what is written once: payloads need not go twice."""
+    states, fixed, late = _layout(table)
+    tuples: list[tuple[Any, ...]] = []
+    for key, row in rows.items():
+        values = list(astuple(row))
+        for place in states:
+            values[place] = str(values[place])
+        for place in fixed:
+            values[place] = None
+        if late and key in was:
+            before = astuple(was[key])
+            if all(values[place] == before[place] for place in late):
+                for place in late:
+                    values[place] = None
+        tuples.append(tuple(values))
+    return tuples
+
+
+@cache
+def _layout(table: type[Row]) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Where a row's tuple has states, what is written once with it, and what once later."""
+    once = tuple(sorted(table.FIXED - set(table.KEY))), tuple(sorted(table.LATE))
+    return enums(table), places(table, once[0]), places(table, once[1])

@@ -31,7 +31,8 @@ def is_number(table: type[Row], column: str) -> bool:
 
 
 @cache
-def _enums(table: type[Row]) -> tuple[int, ...]:
+def enums(table: type[Row]) -> tuple[int, ...]:
+    """Where a row's tuple has states."""
     fields = msgspec.structs.fields(table)
     return tuple(
         i for i, f in enumerate(fields) if isinstance(f.type, type) and issubclass(f.type, StrEnum)
@@ -40,7 +41,7 @@ def _enums(table: type[Row]) -> tuple[int, ...]:
 
 def to_tuple(row: Row) -> tuple[Any, ...]:
     """A row's values in column order, states as plain text, which drivers bind fastest."""
-    places = _enums(type(row))
+    places = enums(type(row))
     values = msgspec.structs.astuple(row)
     if not places:
         return values

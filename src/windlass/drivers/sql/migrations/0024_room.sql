@@ -1,0 +1,1 @@
+-- Room for changed rows on the pages of busy tables: only PostgreSQL has that.
