@@ -1,7 +1,7 @@
 """How news reaches every tab when a browser has no shared workers."""
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser import flows
 from tests.browser.conftest import Site
@@ -45,3 +45,24 @@ def test_tabs_without_shared_workers_share_one_stream_and_survive_the_tab_that_r
         expect(page.locator("[data-node=each]")).to_contain_text("\u00d740 ✓40")
         expect(page.locator("[data-link=live]")).to_be_visible()
     assert len(streams) == 2
+
+
+def test_a_tab_that_takes_over_before_any_news_misses_none(
+    site: Site, bare: BrowserContext
+) -> None:
+    site.push("early", flows.loop_of_events(3))
+    run_id = site.start("early", {"items": list(range(3))})
+    streams: list[str] = []
+    first = watching(bare, site, run_id, streams)
+    second = watching(bare, site, run_id, streams)
+
+    def once_all_is_over(route: Route) -> None:
+        site.wait(run_id, "succeeded")
+        route.continue_()
+
+    # Nothing has happened since any of them began to read; now all of it does, while nobody reads.
+    second.route("**/stream*", once_all_is_over)
+    first.close()
+    site.http.post(f"/api/v1/runs/{run_id}/signal", json={"key": "go", "value": 1})
+    expect(second.locator("[data-run-state=succeeded]")).to_be_visible()
+    expect(second.locator("[data-node=each]")).to_contain_text("\u00d73 ✓3")

@@ -37,7 +37,7 @@ export class Connection {
 
   /** Tell the present state again, for a tab that has just come. */
   say(): void {
-    this.tell({ type: 'link', link: this.link })
+    this.tell({ type: 'link', link: this.link, id: this.lastId })
   }
 
   /** Drop the connection as a broken network would. */
@@ -106,6 +106,7 @@ export class Connection {
     if (message.id) this.lastId = message.id
     const news = newsOf(message)
     if (news) this.tell({ type: 'news', news, id: this.lastId })
+    else this.say()
   }
 
   private lost(): void {

@@ -20,26 +20,31 @@ function sharedWorker(take: (message: FromConnection) => void): StreamLink {
   return { send: (message) => worker.port.postMessage(message) }
 }
 
+const UNKNOWN = 'unknown'
+
 /** The tab that holds the lock reads the stream and passes everything on to the others. */
 function electedTab(take: (message: FromConnection) => void): StreamLink {
   const channel = new BroadcastChannel('windlass-stream')
   let connection: Connection | null = null
   let start: Extract<ToConnection, { type: 'start' }> | null = null
   let lastId = ''
+  let led = false
   channel.onmessage = (event: MessageEvent<FromConnection | ToConnection>) => {
     const sent = event.data
     if (sent.type === 'start') connection?.say()
     else if (sent.type === 'link' || sent.type === 'news') {
-      if (sent.type === 'news') lastId = sent.id
+      lastId = sent.id
+      led = true
       take(sent)
     }
   }
   void navigator.locks.request('windlass-stream', () => {
-    // The tab that led is gone; this one goes on from the last thing it heard.
+    // The tab that led is gone; this one goes on from the last thing it heard. Where that is not
+    // known, the server says so, and every tab reads anew.
     connection = new Connection((message) => {
       take(message)
       channel.postMessage(message)
-    }, lastId)
+    }, lastId || (led ? UNKNOWN : ''))
     if (start) connection.start(start.url, start.token, start.tenant)
     return new Promise<never>(() => undefined)
   })

@@ -73,5 +73,6 @@ export type Link =
   | { state: 'stale'; since: number }
   | { state: 'denied' }
 
-export type FromConnection = { type: 'link'; link: Link } | { type: 'news'; news: News; id: string }
+/** `id` is how far the stream has been read: whoever reads it next goes on from there. */
+export type FromConnection = { type: 'link'; link: Link; id: string } | { type: 'news'; news: News; id: string }
 export type ToConnection = { type: 'start'; url: string; token: string; tenant: string } | { type: 'bye' } | { type: 'cut' }
