@@ -15,6 +15,7 @@ pytestmark = pytest.mark.anyio
 _PAGE = 4096
 _COMMITS = 400
 _PAGES_EACH = 100
+_TIMES = 40
 
 
 def size_of(path: str) -> int:
@@ -43,12 +44,12 @@ async def test_what_is_committed_after_the_log_began_anew_is_there(tmp_path: Pat
     migrate_sqlite.migrate(path)
     store = SqliteStore(path)
     long = '"' + "x" * (_PAGE * 300) + '"'
-    for number in range(12):
+    for number in range(_TIMES):
         row = a_run(f"run-{number}", params=long)
         async with store.session() as session:
             await session.save(Writes(made={Run: {row.id: row}}))
         await asyncio.sleep(0.02)
     await store.close()
     again = SqliteStore(path)
-    assert [row.id for row in await again.page(Run)] == sorted(f"run-{n}" for n in range(12))
+    assert [row.id for row in await again.page(Run)] == sorted(f"run-{n}" for n in range(_TIMES))
     await again.close()

@@ -118,8 +118,8 @@ async def test_variables_and_signals(store: Store) -> None:
     signals = [an_event(12, "signal.received"), an_event(2, "signal.received")]
     await make(store, *mine, inner, *signals, an_event(3), an_event(4, "signal.received", OTHER))
     async with store.session() as session:
-        assert [row.key for row in await session.variables(RUN)] == ["a", "b", "ü"]
-        assert await session.variables(f"{RUN}~s.1") == [inner]
+        assert [row.key for row in await session.variables([RUN])] == ["a", "b", "ü"]
+        assert await session.variables([f"{RUN}~s.1"]) == [inner]
         assert [event.seq for event in await session.signals(RUN)] == [2, 12]
 
 

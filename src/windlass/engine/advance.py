@@ -17,7 +17,6 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
 
 import msgspec
 
@@ -184,7 +183,7 @@ class Advance:
             self.limiting.put_off()
             if not jobs:
                 # Demand alone brought us here; do not spin on a database that is away.
-                self.demands.looked(self.demands.backlog(1, {}), ())
+                self.demands.looked(self.demands.backlog(1, ()), ())
         except Exception as error:
             told = isinstance(error, BadRequest)  # one of its jobs cannot be stored: no mistake
             why = f": {error}" if told else ""
@@ -195,7 +194,7 @@ class Advance:
             await self._one_by_one(jobs)
             if not jobs:
                 # Claims are what failed: they wait for the next look, not for us to spin.
-                self.demands.looked(self.demands.backlog(1, {}), ())
+                self.demands.looked(self.demands.backlog(1, ()), ())
         finally:
             self.pass_over.set()
         self._waiting_since = time.monotonic() if self._jobs else None
@@ -263,7 +262,8 @@ class Advance:
                 if not work.batch.empty:
                     for promise in self.promises:
                         promise(work.batch.writes, work.now)
-                    work.batch.writes.notices = work.notices()
+                    if self.store.announces:
+                        work.batch.writes.notices = work.notices()
                     await session.save(work.batch.writes)
         except Unavailable:
             if not await self._was_committed(work.batch.writes):
@@ -295,14 +295,17 @@ class Advance:
 
     def _tell(self, work: Pass) -> None:
         """Tell listeners. One that fails must not have the jobs done again: they are committed."""
-        told = [partial(listener, work.batch.writes) for listener in self.listeners]
-        if work.unserved:
-            told += [partial(tell, work.unserved) for tell in self.on_unserved]
-        for tell in told:
+        for listener in self.listeners:
             try:
-                tell()
+                listener(work.batch.writes)
             except Exception:
                 log.exception("a listener failed; what it was told stands")
+        if work.unserved:
+            for tell in self.on_unserved:
+                try:
+                    tell(work.unserved)
+                except Exception:
+                    log.exception("a listener failed; what it was told stands")
 
     def _answer(self, jobs: Sequence[AnyJob], work: Pass) -> None:
         self._tell(work)

@@ -118,8 +118,9 @@ class Attempts:
                 text = await asyncio.to_thread(readable, output, "the result")
             used = read_usage(usage) if usage else None
             event = AttemptSucceeded(attempt_id, text, bounded(log), skipped, metadata, used)
-            rows = (*along, *self._marked(attempt_id, event.log, marks))
-            answer: str = await self._engine.submit(event, *rows)
+            if marks:
+                along = (*along, *self._marked(attempt_id, event.log, marks))
+            answer: str = await self._engine.submit(event, *along)
         except BadRequest as error:
             failure = Failure("fatal", str(error))
             await self.failed(attempt_id, failure, log, usage=usage, marks=marks)

@@ -7,7 +7,7 @@ demand in the commit that makes it ready.
 """
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
@@ -142,14 +142,17 @@ class Demands:
                 self._by_queue.pop(queue, None)
                 self._promising.pop(queue, None)
 
-    def backlog(self, batch_max: int, ready: Mapping[str, int]) -> dict[str, int]:
+    def backlog(self, batch_max: int, ready: Iterable[Task]) -> dict[str, int]:
         """Queues to look into, and how many tasks to take from each.
 
-        `ready` counts the tasks that have just become ready. They may have up to three quarters
+        `ready` are the tasks that have just become ready. They may have up to three quarters
         of the free slots, so that runs under way finish before new ones begin, with their rows
         still in memory; the rest goes to whoever has waited longest, so that nobody starves.
         """
+        if not self._promising:
+            return {}
         wants: dict[str, int] = {}
+        counts = Counter(task.queue or "" for task in ready)
         # What only one worker can do goes before what others can do as well.
         queues = sorted(self._promising, key=is_own, reverse=True)
         if self.shares.several:
@@ -159,7 +162,7 @@ class Demands:
                 break
             free = sum(max(0, demand.room(queue)) for demand in self._by_queue[queue])
             if free > 0:
-                count = min(free - min(ready.get(queue, 0), free * 3 // 4), batch_max)
+                count = min(free - min(counts[queue], free * 3 // 4), batch_max)
                 wants[queue] = count + len(self._skipped.get(queue, ()))
         return wants
 

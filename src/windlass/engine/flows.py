@@ -100,13 +100,16 @@ async def publish(
     The same text as the newest version is that version: pushing twice changes nothing.
     """
     check_name(name)
-    await compiled(definition, lambda: compile_flow(definition))
+    graph = await compiled(definition, lambda: compile_flow(definition))
     description = description or described(definition)
     source = encode(definition)
-    return await engine.change_locks.make(
+    done = await engine.change_locks.make(
         (Flow, engine.home, name),
         lambda: _publish(engine, name, source, description, status, along),
     )
+    if done.version.dialect == "flow":
+        engine.graphs.keep(done.version.id, graph)
+    return done
 
 
 async def _publish(

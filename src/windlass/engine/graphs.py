@@ -106,12 +106,16 @@ class Graphs:
                 raise NotFound(f'no version "{version_id}"')
             version = found[0]
             graph = await off_loop(lambda: lower(version), len(version.source))
-            self._graphs[version_id] = graph
-            if self._on_load is not None:
-                self._on_load(graph)
-            if len(self._graphs) > self._graphs_max:
-                self._graphs.popitem(last=False)
+            self.keep(version_id, graph)
         return graph
+
+    def keep(self, version_id: str, graph: Graph) -> None:
+        """Have a version's graph in memory; whoever has just published it is about to start it."""
+        self._graphs[version_id] = graph
+        if self._on_load is not None:
+            self._on_load(graph)
+        if len(self._graphs) > self._graphs_max:
+            self._graphs.popitem(last=False)
 
 
 def lower(version: Version) -> Graph:

@@ -6,7 +6,6 @@ limits let through.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
@@ -43,8 +42,7 @@ class HandingOut:
         """Give waiting demand what is queued, in the database or by this very pass."""
         demands = self._work.shared.demands
         ready = self._work.ready()
-        counts = Counter(task.queue or "" for task in ready)
-        wants = demands.backlog(self._work.shared.batch_max, counts)
+        wants = demands.backlog(self._work.shared.batch_max, ready)
         found: list[Task] = []
         if wants:
             found = await self._work.session.queued(wants)
@@ -71,9 +69,10 @@ class HandingOut:
             gate.look_soon()
         if gate is not None:
             self._save_limits(gate)
-        queues = {task.queue or "" for task in left}
-        demands.filled(queues)
-        self._work.unserved = {queue for queue in queues if not demands.serves(queue)}
+        if left:
+            queues = {task.queue or "" for task in left}
+            demands.filled(queues)
+            self._work.unserved = {queue for queue in queues if not demands.serves(queue)}
 
     async def _claim(self, tasks: Sequence[Task], gate: Gate | None, *, stored: bool) -> list[Task]:
         matches = self._work.shared.demands.match(tasks, gate)

@@ -1,4 +1,5 @@
-"""Reads everything a pass is missing, one query per table."""
+"""Reads everything a pass is missing, in as few round trips as can be: whoever waits for the pass
+waits for each of them, and for all that the event loop does in between."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -28,12 +29,15 @@ _BY_NAME: dict[str, type[Row]] = {table.TABLE: table for table in TABLES}
 async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[LoadedRun, Need]]) -> None:
     """Fill the views with what they were asked for and did not have."""
     by_table: defaultdict[type[Row], dict[Any, LoadedRun]] = defaultdict(dict)
+    scopes: dict[str, LoadedRun] = {}
     sets: list[tuple[LoadedRun, Need]] = []
     for view, need in needs:
         table = _BY_NAME.get(need.what)
         if table is Variable:
             # A node that reads one shared key mostly reads others too: read them all at once.
-            sets.append((view, Need("scope_variables", need.key[0])))
+            scopes[need.key[0]] = view
+        elif need.what == "scope_variables":
+            scopes[need.key] = view
         elif table is not None:
             by_table[table][need.key] = view
         elif need.what == "graph":
@@ -42,11 +46,19 @@ async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[LoadedRun
             sets.append((view, need))
     # Runs first: what is read after a run's row is at least as new as its `seq`, so if anything has
     # moved in between, saving finds out. Read the other way round, stale rows would pass for new.
-    for table in sorted(by_table, key=lambda table: table is not Run):
-        views = by_table[table]
-        rows = {row.pk: row for row in await session.rows(table, list(views))}
-        for key, view in views.items():
-            view.give(table, [key], [rows[key]] if key in rows else [])
+    if by_table:
+        in_order = sorted(by_table, key=lambda table: table is not Run)
+        found = await session.rows_of({table: list(by_table[table]) for table in in_order})
+        for table, views in by_table.items():
+            rows = {row.pk: row for row in found[table]}
+            for key, view in views.items():
+                view.give(table, [key], [rows[key]] if key in rows else [])
+    if scopes:
+        for row in await session.variables(list(scopes)):
+            scopes[row.scope].give(Variable, [], [row])
+        for scope, view in scopes.items():
+            view.whole_scopes.add(scope)
+            view.sets[Need("scope_variables", scope)] = True
     for view, need in dict.fromkeys(sets):
         await load_set(session, view, need)
 
@@ -76,9 +88,6 @@ async def load_set(session: Session, view: LoadedRun, need: Need) -> None:
             await give_tasks(session, view, await session.run_tasks(need.key))
         case "waiting_tasks":
             view.give(Task, [], await session.waiting_tasks(*need.key))
-        case "scope_variables":
-            view.give(Variable, [], await session.variables(need.key))
-            view.whole_scopes.add(need.key)
         case "ended_branches":
             results: dict[int, BranchResult] = {}
             for result in await session.ended_branches(need.key):

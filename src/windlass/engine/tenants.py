@@ -97,6 +97,7 @@ class TenantStore:
 
     def __init__(self, store: Store, tenant: str, *, operator: bool = False) -> None:
         self._store = store
+        self.announces = store.announces
         self.tenant = tenant
         self._both = (tenant, ALL) if operator else (tenant,)
         self._owners: OrderedDict[str, bool] = OrderedDict()
@@ -229,6 +230,12 @@ class TenantSession:
     async def rows(self, table: type[R], keys: Sequence[Any]) -> list[R]:
         return await self._store.shown(table, await self._session.rows(table, keys))
 
+    async def rows_of(
+        self, wanted: Mapping[type[Row], Sequence[Any]]
+    ) -> dict[type[Row], list[Row]]:
+        found = await self._session.rows_of(wanted)
+        return {table: await self._store.shown(table, rows) for table, rows in found.items()}
+
     async def open_tasks(self, scopes: Sequence[str]) -> list[Task]:
         return await self._store.shown(Task, await self._session.open_tasks(scopes))
 
@@ -242,8 +249,8 @@ class TenantSession:
         seen = await self._store.sees_run(container.partition("~")[0])
         return await self._session.ended_branches(container) if seen else []
 
-    async def variables(self, scope: str) -> list[Variable]:
-        return await self._store.shown(Variable, await self._session.variables(scope))
+    async def variables(self, scopes: Sequence[str]) -> list[Variable]:
+        return await self._store.shown(Variable, await self._session.variables(scopes))
 
     async def signals(self, run_id: str) -> list[Event]:
         return await self._store.shown(Event, await self._session.signals(run_id))

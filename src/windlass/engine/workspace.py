@@ -352,9 +352,10 @@ class Batch:
         """Add a decision, and to the view it was made from what it changes there."""
         writes = self.writes
         tables: dict[type[Row], dict[Any, Row | None]] = {} if view is None else view.tables
-        run = None if view is None else view.run
-        if run is not None and run.id not in self._made[Run] and run.id not in writes.seqs:
-            writes.seqs[run.id] = run.seq
+        if view is not None and view.run_id not in writes.seqs:
+            run = view.run
+            if run is not None and run.id not in self._made[Run]:
+                writes.seqs[run.id] = run.seq
         for table, keys in decision.removed.items():
             self._remove(table, keys)
             if view is not None and table in _KNOWN:
@@ -378,9 +379,9 @@ class Batch:
                         assert before is not None, f"{table.TABLE} {key} changed without being read"
                         was[key] = before
                     changed[key] = row
-            if known is not None:
-                known.update(rows)
-        if view is not None and decision.graph is not None and view.run is not None:
+                if known is not None:
+                    known[key] = row
+        if decision.graph is not None and view is not None and view.run is not None:
             view.grown = view.run.graph_rev, decision.graph
 
     def _remove(self, table: type[Row], keys: set[Any]) -> None:

@@ -73,6 +73,12 @@ class Session(Protocol):
         """The rows with these primary keys; absent ones are left out."""
         ...
 
+    async def rows_of(
+        self, wanted: Mapping[type[Row], Sequence[Any]]
+    ) -> dict[type[Row], list[Row]]:
+        """The same for several tables at once: none is read before those that come first."""
+        ...
+
     async def open_tasks(self, scopes: Sequence[str]) -> list[Task]:
         """Tasks below these scopes, at any depth, that have not ended."""
         ...
@@ -89,8 +95,8 @@ class Session(Protocol):
         """How the branches of a fan-out ended, by index."""
         ...
 
-    async def variables(self, scope: str) -> list[Variable]:
-        """All shared keys of a scope."""
+    async def variables(self, scopes: Sequence[str]) -> list[Variable]:
+        """All shared keys of some scopes, by scope and key."""
         ...
 
     async def signals(self, run_id: str) -> list[Event]:
@@ -122,6 +128,9 @@ class Session(Protocol):
 
 class Store(Protocol):
     """A database that keeps Windlass's tables."""
+
+    announces: bool
+    """Whether other processes hear the notices of a commit, or find out by themselves."""
 
     def now(self) -> int:
         """Database time in unix milliseconds; never runs backwards within a process."""

@@ -162,7 +162,7 @@ def test_tasks_that_are_passed_over_do_not_make_their_queue_look_empty() -> None
         bad = [task("b1"), task("b2")]
         for one in bad:
             demands.skip_until_next_look(one)
-        wants = demands.backlog(10, {})
+        wants = demands.backlog(10, ())
         assert wants == {"pull:s": 3}
         found = [*bad, task("good")]
         demands.looked(wants, found)

@@ -52,16 +52,16 @@ def test_only_queues_that_may_hold_tasks_are_looked_into() -> None:
     async def main() -> None:
         demands = Demands()
         demands.add(Demand("w", ["pull:a", "link@w:p@1:b", "pull:c"], 2, 1000))
-        wants = demands.backlog(10, {})
+        wants = demands.backlog(10, ())
         assert list(wants) == ["link@w:p@1:b", "pull:a", "pull:c"], "its own first"
         demands.looked(wants, ())
         assert not demands.can_claim
         demands.filled(["pull:c", "pull:a", "pull:z"])
-        assert demands.backlog(10, {}) == {"pull:c": 2, "pull:a": 2}
+        assert demands.backlog(10, ()) == {"pull:c": 2, "pull:a": 2}
         demands.looked({"pull:c": 1}, [replace(task(), queue="pull:c")])
-        assert list(demands.backlog(10, {})) == ["pull:a", "pull:c"], "each in its turn"
+        assert list(demands.backlog(10, ())) == ["pull:a", "pull:c"], "each in its turn"
         demands.anything()
-        assert len(demands.backlog(10, {})) == 3
+        assert len(demands.backlog(10, ())) == 3
 
     asyncio.run(main())
 

@@ -9,9 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 log = logging.getLogger(__name__)
 
-_FRAMES = 1000
-"""How long the log gets before what is in it is moved: as many pages as SQLite itself takes for a
-good measure."""
+_FRAMES = 4000
+"""How many pages the log gets before what is in it is moved. The shorter, the more often is a page
+moved that changes again and again."""
 _INDEX = struct.Struct("=16xI76xI")
 """Of the log's index, as SQLite documents it: how many frames the log has, and how many of them are
 in the database already."""

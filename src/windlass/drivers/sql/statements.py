@@ -22,11 +22,11 @@ def select(table: type[Row], *, heavy: bool = True) -> str:
 
 
 @cache
-def insert(table: type[Row]) -> str:
-    """Insert one row with `?` parameters in column order; upserting tables replace."""
+def insert(table: type[Row], count: int = 1) -> str:
+    """Insert rows with `?` parameters in column order; upserting tables replace."""
     names = columns(table)
-    marks = ", ".join("?" * len(names))
-    return f"insert into {table.TABLE} ({', '.join(names)}) values ({marks})" + on_conflict(table)
+    marks = ", ".join([f"({', '.join('?' * len(names))})"] * count)
+    return f"insert into {table.TABLE} ({', '.join(names)}) values {marks}" + on_conflict(table)
 
 
 @cache

@@ -1,11 +1,13 @@
 """Tables as the row types describe them: column names, their kinds, and tuples in and out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
+from operator import itemgetter, ne
 from typing import Any, TypeGuard, TypeVar, get_args
 
 import msgspec
+from msgspec.structs import astuple
 
 from windlass.model.rows import Row
 
@@ -31,7 +33,7 @@ def is_number(table: type[Row], column: str) -> bool:
 
 
 @cache
-def enums(table: type[Row]) -> tuple[int, ...]:
+def _enums(table: type[Row]) -> tuple[int, ...]:
     """Where a row's tuple has states."""
     fields = msgspec.structs.fields(table)
     return tuple(
@@ -41,7 +43,7 @@ def enums(table: type[Row]) -> tuple[int, ...]:
 
 def to_tuple(row: Row) -> tuple[Any, ...]:
     """A row's values in column order, states as plain text, which drivers bind fastest."""
-    places = enums(type(row))
+    places = _enums(type(row))
     values = msgspec.structs.astuple(row)
     if not places:
         return values
@@ -49,6 +51,36 @@ def to_tuple(row: Row) -> tuple[Any, ...]:
     for place in places:
         plain[place] = str(plain[place])
     return tuple(plain)
+
+
+class Differing:
+    """The columns an update writes. There is one for each set of them, so it goes by identity."""
+
+    def __init__(self, table: type[Row], names: tuple[str, ...]) -> None:
+        self.table = table
+        self.names = names
+        # Two at the least, a name and a key: an itemgetter of one would give no tuple.
+        first, second, *rest = places(table, (*names, *table.KEY))
+        self.take: Callable[[tuple[Any, ...]], tuple[Any, ...]] = itemgetter(first, second, *rest)
+        """Takes their values, and then those of the key, out of a row's tuple."""
+
+
+def differing(table: type[Row], before: Row | None, row: Row) -> Differing:
+    """What an update has to write: the columns that differ from what the row was."""
+    if before is None:
+        return _differing(table, None)
+    return _differing(table, bytes(map(ne, astuple(before), astuple(row))))
+
+
+@lru_cache(4096)
+def _differing(table: type[Row], differ: bytes | None) -> Differing:
+    """One byte for each column; few of the many sets there might be ever come up."""
+    names = changing(table)
+    if differ is not None:
+        here = places(table, names)
+        some = tuple(name for name, at in zip(names, here, strict=True) if differ[at])
+        names = some or names[:1]
+    return Differing(table, names)
 
 
 def from_tuples(table: type[R], tuples: Iterable[Sequence[Any]]) -> list[R]:

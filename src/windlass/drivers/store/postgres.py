@@ -19,13 +19,21 @@ from windlass.drivers.sql.clock import SteadyClock
 from windlass.drivers.sql.listener import Listener
 from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.migrate_postgres import RELEASE, found
+from windlass.drivers.sql.postgres_errors import LOST, told
 from windlass.drivers.sql.queries import QUEUES_EACH, load_queries, positional
-from windlass.drivers.sql.tables import below, columns, from_tuples, is_number, to_tuple
+from windlass.drivers.sql.tables import (
+    below,
+    columns,
+    from_tuples,
+    is_number,
+    key_tuple,
+    to_tuple,
+)
 from windlass.model.effects import Effect
-from windlass.model.errors import BadRequest, Unavailable
+from windlass.model.errors import Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Task, Variable
 from windlass.model.states import TaskState
-from windlass.ports.store import Cond, EffectClaim, Raced, Taken, Writes
+from windlass.ports.store import Cond, EffectClaim, Raced, Writes
 
 R = TypeVar("R", bound=Row)
 Connection = Any
@@ -40,23 +48,6 @@ SETTINGS = {
     "plan_cache_mode": "force_generic_plan",
     "search_path": f"{RELEASE}, public",
 }
-_LOST = (
-    OSError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.InterfaceError,
-    # What a pooled connection says that the server closed while it was being given back.
-    asyncpg.InternalClientError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.TooManyConnectionsError,
-)
-_RACES = (  # the second: two jobs of one pass make and change the same row
-    asyncpg.UniqueViolationError,
-    asyncpg.CardinalityViolationError,
-    asyncpg.DeadlockDetectedError,
-    asyncpg.SerializationError,
-)
 _SYNC_S = 30.0
 _HOLD_TRIES = 5
 """Between looking for a row and making it, somebody may have made and removed it."""
@@ -78,9 +69,14 @@ class Unreset(PlainConnection):
 class PostgresStore:
     """A store in one PostgreSQL database; open it with `PostgresStore.open`."""
 
+    announces = True
+
     def __init__(self, url: str, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
         self._url = url
         self.pool = pool
+        self._kept: Connection | None = None
+        """What the last session used, for the next: passes come one after the other, and what a
+        pool does for each of them costs more than to decide a job."""
         self._synced = (0.0, 0.0)
         self._clock = SteadyClock(self._database_ms)
         self.listener = Listener(self._connect, self._fetch_one)
@@ -100,7 +96,7 @@ class PostgresStore:
                 command_timeout=60,
                 connection_class=Unreset,
             )
-        except _LOST as error:
+        except LOST as error:
             raise Unavailable(f"cannot reach PostgreSQL: {error}") from error
         store = cls(url, pool)
         async with store.connection() as connection:
@@ -111,23 +107,28 @@ class PostgresStore:
     @asynccontextmanager
     async def connection(self) -> AsyncGenerator[Connection]:
         """A pooled connection, with its errors told in the store's words."""
-        try:
+        with told():
             async with self.pool.acquire() as connection:
                 yield connection
-        except asyncpg.UniqueViolationError as error:
-            raise Taken(str(error)) from error
-        except _RACES as error:
-            raise Raced(str(error)) from error
-        except (asyncpg.DataError, asyncpg.ProgramLimitExceededError) as error:
-            raise BadRequest(f"this cannot be stored: {error}") from error
-        except asyncpg.PostgresError as error:
-            if error.sqlstate == "WL002":
-                raise Raced(str(error)) from error
-            if isinstance(error, _LOST):
-                raise Unavailable(f"PostgreSQL: {error}") from error
-            raise
-        except (*_LOST, TimeoutError) as error:
-            raise Unavailable(f"PostgreSQL: {type(error).__name__}: {error}") from error
+
+    @asynccontextmanager
+    async def _connection_of_session(self) -> AsyncGenerator[Connection]:
+        with told():
+            connection, self._kept = self._kept, None
+            if connection is not None and connection.is_closed():
+                await self.pool.release(connection)
+                connection = None
+            if connection is None:
+                connection = await self.pool.acquire()
+            sound = False
+            try:
+                yield connection
+                sound = True
+            finally:
+                if sound and self._kept is None:
+                    self._kept = connection
+                else:
+                    await self.pool.release(connection)
 
     # Time
 
@@ -154,7 +155,7 @@ class PostgresStore:
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator["PostgresSession"]:
-        async with self.connection() as connection:
+        async with self._connection_of_session() as connection:
             session = PostgresSession(self, connection)
             try:
                 yield session
@@ -243,7 +244,7 @@ class PostgresStore:
                 await self.sync_clock(connection)
         try:
             return await self.listener.notices()
-        except _LOST as error:
+        except LOST as error:
             raise Unavailable(f"PostgreSQL: {error}") from error
 
     async def _connect(self) -> Connection:
@@ -255,6 +256,8 @@ class PostgresStore:
 
     async def close(self) -> None:
         await self.listener.close()
+        if self._kept is not None:
+            await self.pool.release(self._kept)
         await self.pool.close()
 
 
@@ -273,6 +276,19 @@ def _parameters(
         return f"{column} = any({parameter(list(value))}::{kind})"
 
     return values, parameter, any_of
+
+
+def by_keys(table: type[Row], first: int) -> str:
+    """The condition that a row has one of some keys, given as arrays from this parameter on."""
+    kinds = ["bigint" if is_number(table, column) else "text" for column in table.KEY]
+    marks = [f"${first + at}::{kind}[]" for at, kind in enumerate(kinds)]
+    if len(marks) == 1:
+        return f"{table.KEY[0]} = any({marks[0]})"
+    return f"({', '.join(table.KEY)}) in (select * from unnest({', '.join(marks)}))"
+
+
+def key_arrays(table: type[Row], keys: Sequence[Any]) -> list[list[Any]]:
+    return [[key_tuple(key)[at] for key in keys] for at in range(len(table.KEY))]
 
 
 class PostgresSession:
@@ -308,16 +324,22 @@ class PostgresSession:
     async def _rows(self, table: type[R], keys: Sequence[Any], lock: str = "") -> list[R]:
         if not (keys := [key for key in keys if statements.may_exist(key)]):
             return []
-        if len(table.KEY) == 1:
-            where = f"{table.KEY[0]} = any($1::text[])"
-            values: list[list[Any]] = [list(keys)]
-        else:
-            kinds = ["bigint" if is_number(table, column) else "text" for column in table.KEY]
-            marks = ", ".join(f"${i + 1}::{kind}[]" for i, kind in enumerate(kinds))
-            where = f"({', '.join(table.KEY)}) in (select * from unnest({marks}))"
-            values = [list(column) for column in zip(*keys, strict=True)]
-        sql = f"{statements.select(table)} where {where}{lock}"
-        return from_tuples(table, await self._connection.fetch(sql, *values))
+        sql = f"{statements.select(table)} where {by_keys(table, 1)}{lock}"
+        return from_tuples(table, await self._connection.fetch(sql, *key_arrays(table, keys)))
+
+    async def rows_of(
+        self, wanted: Mapping[type[Row], Sequence[Any]]
+    ) -> dict[type[Row], list[Row]]:
+        parts: list[str] = []
+        values: list[list[Any]] = []
+        for table, some in wanted.items():
+            keys = [key for key in some if statements.may_exist(key)]
+            where = by_keys(table, len(values) + 1)
+            parts.append(f"array(select r from {table.TABLE} r where {where})")
+            values += key_arrays(table, keys)
+        # One statement, and so one moment: no table is read before another.
+        [found] = await self._connection.fetch(f"select {', '.join(parts)}", *values)
+        return {table: from_tuples(table, rows) for table, rows in zip(wanted, found, strict=True)}
 
     async def open_tasks(self, scopes: Sequence[str]) -> list[Task]:
         found: list[Task] = []
@@ -337,8 +359,8 @@ class PostgresSession:
         rows = await self._connection.fetch(sql, *(params[n] for n in names))
         return [BranchResult(row[0], TaskState(row[1]), row[2], row[3]) for row in rows]
 
-    async def variables(self, scope: str) -> list[Variable]:
-        return await self._find(Variable, "scope_variables", scope=scope)
+    async def variables(self, scopes: Sequence[str]) -> list[Variable]:
+        return await self._find(Variable, "scope_variables", scopes=list(scopes))
 
     async def signals(self, run_id: str) -> list[Event]:
         return await self._find(Event, "signals", run_id=run_id)

@@ -9,31 +9,30 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
-from functools import lru_cache
-from operator import itemgetter, ne
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any, Self, TypeVar, cast
 
 import msgspec
-from msgspec.structs import astuple
 
 from windlass.drivers.sql import statements
 from windlass.drivers.sql.checkpoints import Checkpoints
+from windlass.drivers.sql.chunks import insert_rows, update_rows
 from windlass.drivers.sql.clock import SteadyClock
 from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.migrate_sqlite import found
 from windlass.drivers.sql.queries import QUEUES_EACH, listed, load_queries
 from windlass.drivers.sql.tables import (
+    Differing,
     below,
-    changing,
     columns,
+    differing,
     from_tuples,
     key_tuple,
-    places,
     to_tuple,
 )
+from windlass.drivers.sql.work_thread import WorkThread
 from windlass.model.effects import Effect
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
@@ -51,7 +50,7 @@ T = TypeVar("T")
 
 def connect(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        path, isolation_level=None, check_same_thread=False, cached_statements=256
+        path, isolation_level=None, check_same_thread=False, cached_statements=512
     )
     connection.execute("pragma journal_mode = wal")
     connection.execute("pragma synchronous = full")
@@ -66,18 +65,20 @@ def connect(path: str) -> sqlite3.Connection:
 class SqliteStore:
     """A store in one SQLite file."""
 
+    announces = False
+
     def __init__(self, path: str, clock: Callable[[], int] | None = None) -> None:
         self._path = path
         self._clock = SteadyClock(clock)
         self._queries = {name: listed(sql) for name, sql in load_queries().items()}
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="sqlite-writer")
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="sqlite-reader")
+        self._writer = WorkThread("sqlite-writer")
+        self._reader = WorkThread("sqlite-reader")
         self._write = connect(path)
         check_schema(found(self._write))
         self._read = connect(path)
         self._read.execute("pragma query_only = on")
         self._checkpoints = Checkpoints(
-            path, connect(path), lambda work: self._writer.submit(work, self._write)
+            path, connect(path), lambda work: self._writer.submit(partial(work, self._write))
         )
         self._clock.not_before(self._read.execute(self._queries["newest_time"]).fetchone()[0])
         self._closed = asyncio.Event()
@@ -86,9 +87,8 @@ class SqliteStore:
     def now(self) -> int:
         return self._clock.now()
 
-    @asynccontextmanager
-    async def session(self) -> AsyncGenerator["SqliteSession"]:
-        yield SqliteSession(self)
+    def session(self) -> "SqliteSession":
+        return SqliteSession(self)
 
     async def query(self, name: str, **params: Any) -> list[dict[str, Any]]:
         def read() -> list[dict[str, Any]]:
@@ -180,14 +180,14 @@ class SqliteStore:
     async def close(self) -> None:
         self._closed.set()
         self._checkpoints.close()
-        self._writer.shutdown(wait=True)
-        self._reader.shutdown(wait=True)
+        self._writer.close()
+        self._reader.close()
         self._read.close()
         self._write.close()
 
-    async def _on(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    async def _on(self, thread: WorkThread, work: Callable[[], T]) -> T:
         try:
-            return await asyncio.get_running_loop().run_in_executor(pool, work)
+            return await thread.do(work)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorname == "SQLITE_ERROR":
                 raise  # a statement of ours is wrong, which no waiting mends
@@ -232,6 +232,11 @@ def _plain(params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _bind(value) for name, value in params.items()}
 
 
+@cache
+def by_key(table: type[Row]) -> str:
+    return f"{statements.select(table)} where {statements.by_key(table)}"
+
+
 class SqliteSession:
     """Reads and one save on the writer's connection.
 
@@ -243,19 +248,33 @@ class SqliteSession:
         self._store = store
         self._held: dict[tuple[type[Row], Any], Row | None] = {}
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        """Nothing was begun: a save is a transaction of its own."""
+
     async def _find(self, table: type[R], name: str, **params: Any) -> list[R]:
         sql = self._store.sql(name, table)
-        rows = await self._store.write(lambda db: db.execute(sql, params).fetchall())
+        plain = _plain(params)
+        rows = await self._store.write(lambda db: db.execute(sql, plain).fetchall())
         return from_tuples(table, rows)
 
     async def rows(self, table: type[R], keys: Sequence[Any]) -> list[R]:
-        sql = f"{statements.select(table)} where {statements.by_key(table)}"
-        many = [key_tuple(key) for key in keys]
+        found = await self.rows_of({table: keys})
+        return cast("list[R]", found[table])
 
-        def read(db: sqlite3.Connection) -> list[Any]:
-            return [row for key in many for row in db.execute(sql, key)]
+    async def rows_of(
+        self, wanted: Mapping[type[Row], Sequence[Any]]
+    ) -> dict[type[Row], list[Row]]:
+        def read(db: sqlite3.Connection) -> list[list[Any]]:
+            return [
+                [row for key in keys for row in db.execute(by_key(table), key_tuple(key))]
+                for table, keys in wanted.items()
+            ]
 
-        return from_tuples(table, await self._store.write(read))
+        found = await self._store.write(read)
+        return {table: from_tuples(table, rows) for table, rows in zip(wanted, found, strict=True)}
 
     async def open_tasks(self, scopes: Sequence[str]) -> list[Task]:
         found: list[Task] = []
@@ -275,8 +294,8 @@ class SqliteSession:
         rows = await self._store.write(lambda db: db.execute(sql, params).fetchall())
         return [BranchResult(row[0], TaskState(row[1]), row[2], row[3]) for row in rows]
 
-    async def variables(self, scope: str) -> list[Variable]:
-        return await self._find(Variable, "scope_variables", scope=scope)
+    async def variables(self, scopes: Sequence[str]) -> list[Variable]:
+        return await self._find(Variable, "scope_variables", scopes=list(scopes))
 
     async def signals(self, run_id: str) -> list[Event]:
         return await self._find(Event, "signals", run_id=run_id)
@@ -353,7 +372,7 @@ def _check_leases(db: sqlite3.Connection, writes: Writes) -> None:
 
 def _check_standing(db: sqlite3.Connection, writes: Writes) -> None:
     for table, rows in writes.stands.items():
-        sql = f"{statements.select(table)} where {statements.by_key(table)}"
+        sql = by_key(table)
         for key, row in rows.items():
             if db.execute(sql, key_tuple(key)).fetchone() != to_tuple(row):
                 raise Raced(f"a row of {table.TABLE} has changed since it was read")
@@ -361,7 +380,7 @@ def _check_standing(db: sqlite3.Connection, writes: Writes) -> None:
 
 def _check_held(db: sqlite3.Connection, held: Held) -> None:
     for (table, key), row in held.items():
-        sql = f"{statements.select(table)} where {statements.by_key(table)}"
+        sql = by_key(table)
         found = db.execute(sql, key_tuple(key)).fetchone()
         if found != (None if row is None else to_tuple(row)):
             raise Raced(f"a row of {table.TABLE} has changed since it was held")
@@ -373,48 +392,28 @@ def _save(db: sqlite3.Connection, writes: Writes) -> None:
     for table, keys in writes.removed.items():
         db.executemany(statements.delete(table), map(key_tuple, keys))
     for table, rows in writes.changed.items():
-        for sql, params in _updates(table, rows, writes):
-            if db.executemany(sql, params).rowcount != len(params):
+        for change, values in _updates(table, rows, writes):
+            if update_rows(db, change, values) != len(values):
                 raise Raced(f"a row of {table.TABLE} has changed or is gone")
     for table, rows in writes.made.items():
         if rows:
-            db.executemany(statements.insert(table), map(to_tuple, rows.values()))
+            insert_rows(db, table, list(map(to_tuple, rows.values())))
 
 
 def _updates(
     table: type[Row], rows: Mapping[Any, Row], writes: Writes
-) -> list[tuple[str, list[tuple[Any, ...]]]]:
-    """Updates of a table, one statement for each set of columns that really differ.
+) -> list[tuple[Differing, list[tuple[Any, ...]]]]:
+    """Updates of a table, for each set of columns that really differ.
 
     SQLite takes a row out of every index on a column an update names and puts it back, whether or
     not the value is another; most updates leave the state, and so the indexes, as they are.
     """
     was = writes.was.get(table, {})
-    grouped: dict[str, list[tuple[Any, ...]]] = {}
+    grouped: dict[Differing, list[tuple[Any, ...]]] = {}
     for key, row in rows.items():
-        before = was.get(key)
-        values = to_tuple(row)
-        differ = None if before is None else bytes(map(ne, astuple(before), values))
-        sql, pick = _update(table, differ)
-        picked = pick(values)
+        change = differing(table, was.get(key), row)
+        picked = change.take(to_tuple(row))
         if table is Run:
             picked = (*picked, writes.seqs[key])
-        grouped.setdefault(sql, []).append(picked)
+        grouped.setdefault(change, []).append(picked)
     return list(grouped.items())
-
-
-@lru_cache(4096)
-def _update(
-    table: type[Row], differ: bytes | None
-) -> tuple[str, Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
-    """The statement for rows that differ in some of their columns, one byte for each, and what
-    takes its parameters from a row's tuple. Few of the many sets there might be ever come up."""
-    names = changing(table)
-    if differ is not None:
-        here = places(table, names)
-        some = tuple(name for name, at in zip(names, here, strict=True) if differ[at])
-        names = some or names[:1]
-    fence = " and seq = ?" if table is Run else ""
-    # Two at the least, a name and a key: an itemgetter of one would give no tuple.
-    first, second, *rest = places(table, (*names, *table.KEY))
-    return statements.update(table, names) + fence, itemgetter(first, second, *rest)

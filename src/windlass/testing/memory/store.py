@@ -33,6 +33,8 @@ class Around(Protocol):
 class MemoryStore:
     """A store in memory. Several may share one database, as processes do."""
 
+    announces = True
+
     def __init__(
         self,
         database: MemoryDatabase,
@@ -165,6 +167,11 @@ class MemorySession:
         rows = self._db.table(table)
         return [rows[key] for key in keys if key in rows]
 
+    async def rows_of(
+        self, wanted: Mapping[type[Row], Sequence[Any]]
+    ) -> dict[type[Row], list[Row]]:
+        return {table: list(await self.rows(table, keys)) for table, keys in wanted.items()}
+
     async def open_tasks(self, scopes: Sequence[str]) -> list[Task]:
         await self._store.reading()
         return [
@@ -192,10 +199,10 @@ class MemorySession:
             if task.scope == container
         )
 
-    async def variables(self, scope: str) -> list[Variable]:
+    async def variables(self, scopes: Sequence[str]) -> list[Variable]:
         await self._store.reading()
-        found = [row for row in self._db.of_run(Variable, run_of(scope)) if row.scope == scope]
-        return sorted(found, key=lambda row: row.key)
+        rows = (row for scope in scopes for row in self._db.of_run(Variable, run_of(scope)))
+        return sorted({row.pk: row for row in rows if row.scope in scopes}.values(), key=_key)
 
     async def signals(self, run_id: str) -> list[Event]:
         await self._store.reading()
@@ -256,6 +263,10 @@ class MemorySession:
                 await self._store.around.saving(lambda: self._commit(writes))
         finally:
             self._store.end(self)
+
+
+def _key(row: Variable) -> tuple[str, str]:
+    return row.scope, row.key
 
 
 def _turn(task: Task) -> tuple[int, int, str]:

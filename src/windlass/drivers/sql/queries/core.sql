@@ -19,8 +19,8 @@ select idx, state, output, error from tasks
  where id > :low and id < :high and scope = :container order by idx;
 
 -- name: scope_variables
--- All shared keys of a scope.
-select {columns} from variables where scope = :scope order by key;
+-- All shared keys of some scopes.
+select {columns} from variables where scope = any(:scopes) order by scope, key;
 
 -- name: signals
 -- The signals a run has had.

@@ -1,0 +1,48 @@
+"""What PostgreSQL's errors mean to whoever uses the store."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import asyncpg
+
+from windlass.model.errors import BadRequest, Unavailable
+from windlass.ports.store import Raced, Taken
+
+LOST = (
+    OSError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    # What a pooled connection says that the server closed while it was being given back.
+    asyncpg.InternalClientError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+)
+_RACES = (  # the second: two jobs of one pass make and change the same row
+    asyncpg.UniqueViolationError,
+    asyncpg.CardinalityViolationError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.SerializationError,
+)
+
+
+@contextmanager
+def told() -> Generator[None]:
+    """Errors of the database in the store's words."""
+    try:
+        yield
+    except asyncpg.UniqueViolationError as error:
+        raise Taken(str(error)) from error
+    except _RACES as error:
+        raise Raced(str(error)) from error
+    except (asyncpg.DataError, asyncpg.ProgramLimitExceededError) as error:
+        raise BadRequest(f"this cannot be stored: {error}") from error
+    except asyncpg.PostgresError as error:
+        if error.sqlstate == "WL002":
+            raise Raced(str(error)) from error
+        if isinstance(error, LOST):
+            raise Unavailable(f"PostgreSQL: {error}") from error
+        raise
+    except (*LOST, TimeoutError) as error:
+        raise Unavailable(f"PostgreSQL: {type(error).__name__}: {error}") from error
