@@ -33,7 +33,7 @@ from windlass.kernel.view import Missing, Need, Outgrown
 from windlass.model.assignment import Assignment
 from windlass.model.errors import Conflict, TooMuchWork, WindlassError
 from windlass.model.quotas import QueuedRun
-from windlass.model.rows import Idempotency, Row, Task
+from windlass.model.rows import Idempotency, Row, Run, Task
 from windlass.model.states import TaskState
 from windlass.ports.store import Session, Store
 
@@ -304,8 +304,20 @@ class Pass:
         since, so it is given only where the run was read before it."""
         self.touched.add(task.run_id)
         view = self.shared.workspace.view(task.run_id)
-        if view.run is not None:
-            view.give_task(task)
+        if view.run is None:
+            return
+        known = view.tables[Task].get(task.id)
+        if known not in (None, task) and not self._moves(task.run_id):
+            # Others have moved the run since it was read, be it in this very pass. What would be
+            # decided by that changes nothing of the run, so that no save would find it out.
+            self.shared.workspace.forget(task.run_id)
+            return
+        view.give_task(task)
+
+    def _moves(self, run_id: str) -> bool:
+        """Whether this pass has decided anything of a run: saving tells if that was by old rows."""
+        writes = self.batch.writes
+        return run_id in writes.seqs or run_id in writes.made.get(Run, ())
 
     def take_ended(self) -> Ended:
         """What has ended since this was last asked for."""

@@ -4,16 +4,19 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from windlass.engine.attempts import Attempts
 from windlass.engine.jobs import Job
 from windlass.engine.loops.leases import Leases
+from windlass.engine.passes import Pass
 from windlass.kernel import claims, reports
-from windlass.kernel.events import AttemptSucceeded, Claim
+from windlass.kernel.events import AttemptSucceeded, Claim, WakeTask
 from windlass.kernel.turn import Turn
 from windlass.model.assignment import Assignment
-from windlass.model.rows import Attempt, Task
+from windlass.model.rows import Attempt, Run, Task
 from windlass.model.states import Role, TaskState
+from windlass.ports.store import Cond
 from windlass.testing.local import local_engine
 
 pytestmark = pytest.mark.anyio
@@ -62,3 +65,28 @@ async def test_a_claim_that_old_rows_make_no_sense_of_is_looked_at_again(
         assert given.number == 1
     assert "cannot be claimed" not in caplog.text
     assert tries[0].view is not tries[1].view, "it was read again"
+
+
+async def test_a_task_that_was_parked_since_its_run_was_read_is_woken_all_the_same() -> None:
+    """Waking it by rows of before would change nothing, and so no save would find out; but the
+    limit would count one less that waits."""
+    node = {"exec_type": "queue", "service": "make", "limits": [{"key": "k", "max": 1}]}
+    async with local_engine({}) as local:
+        engine = local.engine
+        attempts = Attempts(engine)
+        for _ in range(2):
+            await local.start({"start": "a", "nodes": {"a": node}})
+        waiting = attempts.want("w1", ["pull:make"], 2)
+        await waiting.assignments()
+        [parked] = local.database.parked("default k")
+        [run] = await engine.store.page(Run, [Cond("id", "=", parked.run_id)])
+        work = Pass(engine.advance._shared, locked=False)
+        async with engine.store.session() as work.session:
+            view = engine.advance.workspace.view(run.id)
+            before = replace(parked, state=TaskState.QUEUED, parked=None)
+            view.give(Run, [run.id], [replace(run, seq=run.seq - 1)])
+            view.give(Task, [parked.id], [before])
+            work.give(parked)
+            job = Job(WakeTask(parked.id))
+            await work.decide_all([job])
+        assert job.outcome is True
