@@ -164,7 +164,10 @@ class HandingOut:
         """Let runs begin that there is a place for; what of theirs is ready to be handed out."""
         woken = await gate.runs_to_wake(self._work.shared.store, self._work.due)
         moved = self._work.batch.writes.changed.get(QueuedRun, {})
-        line = [*self._work.starting(), *(row for row in woken if row.id not in moved)]
+        woken = [row for row in woken if row.id not in moved]
+        for row in woken:
+            self._work.doubt(row, row.id)
+        line = [*self._work.starting(), *woken]
         # A run that was woken may be under a quota that this pass has not in hand.
         await gate.hold(
             self._work.session, Ended(), {k for row in line for k in read_held(row.limits)}

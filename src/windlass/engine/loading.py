@@ -47,7 +47,7 @@ async def load(session: Session, graphs: Graphs, needs: Sequence[tuple[LoadedRun
     # Runs first: what is read after a run's row is at least as new as its `seq`, so if anything has
     # moved in between, saving finds out. Read the other way round, stale rows would pass for new.
     if by_table:
-        in_order = sorted(by_table, key=lambda table: table is not Run)
+        in_order = sorted(by_table, key=lambda table: (table is not Run, table.TABLE))
         found = await session.rows_of({table: list(by_table[table]) for table in in_order})
         for table, views in by_table.items():
             rows = {row.pk: row for row in found[table]}

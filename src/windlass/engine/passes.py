@@ -306,18 +306,21 @@ class Pass:
         view = self.shared.workspace.view(task.run_id)
         if view.run is None:
             return
-        known = view.tables[Task].get(task.id)
-        if known not in (None, task) and not self._moves(task.run_id):
-            # Others have moved the run since it was read, be it in this very pass. What would be
-            # decided by that changes nothing of the run, so that no save would find it out.
-            self.shared.workspace.forget(task.run_id)
-            return
-        view.give_task(task)
+        if view.tables[Task].get(task.id) is None or not self.doubt(task, task.run_id):
+            view.give_task(task)
 
-    def _moves(self, run_id: str) -> bool:
-        """Whether this pass has decided anything of a run: saving tells if that was by old rows."""
+    def doubt(self, row: Row, run_id: str) -> bool:
+        """Forget what is in memory of a run that a row just read shows to be of an earlier moment,
+        be it of this very pass: what is decided by that may change nothing of the run, and no save
+        would find it out. Where the pass has moved the run, saving tells."""
         writes = self.batch.writes
-        return run_id in writes.seqs or run_id in writes.made.get(Run, ())
+        known = self.shared.workspace.view(run_id).tables[type(row)]
+        if known.get(row.pk, row) == row:
+            return False
+        if run_id in writes.seqs or run_id in writes.made.get(Run, ()):
+            return False
+        self.shared.workspace.forget(run_id)
+        return True
 
     def take_ended(self) -> Ended:
         """What has ended since this was last asked for."""

@@ -49,11 +49,19 @@ def test_it_does_what_is_left_before_it_ends_whoever_has_gone() -> None:
     thread = WorkThread("test-thread")
     done: list[str] = []
 
+    began, go_on = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        began.set()
+        assert go_on.wait(10)
+        done.append("asked by a loop")
+
     async def leave() -> None:
-        asyncio.ensure_future(thread.do(lambda: done.append("asked by a loop")))  # noqa: RUF006
-        await asyncio.sleep(0)
+        asyncio.ensure_future(thread.do(wait))  # noqa: RUF006
+        await asyncio.to_thread(began.wait, 10)
 
     asyncio.run(leave())
+    go_on.set()
     answer = thread.submit(lambda: done.append("asked by a thread"))
     assert answer.result(10) is None
     failing = thread.submit(lambda: 1 // 0)
@@ -61,3 +69,20 @@ def test_it_does_what_is_left_before_it_ends_whoever_has_gone() -> None:
         failing.result(10)
     thread.close()
     assert done == ["asked by a loop", "asked by a thread"]
+    with pytest.raises(RuntimeError, match="has ended"):
+        thread.submit(lambda: None)
+
+
+async def test_what_nobody_waits_for_any_more_is_not_begun() -> None:
+    thread = WorkThread("test-thread")
+    go_on, done = threading.Event(), list[str]()
+    first = asyncio.ensure_future(thread.do(lambda: go_on.wait(10)))
+    second = asyncio.ensure_future(thread.do(lambda: done.append("second")))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+    assert await first
+    await thread.do(lambda: done.append("third"))
+    thread.close()
+    assert done == ["third"]

@@ -2,10 +2,11 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any
 
 import asyncpg
 
-from windlass.model.errors import BadRequest, Unavailable
+from windlass.model.errors import BadRequest, Unavailable, WindlassError
 from windlass.ports.store import Raced, Taken
 
 LOST = (
@@ -46,3 +47,18 @@ def told() -> Generator[None]:
         raise
     except (*LOST, TimeoutError) as error:
         raise Unavailable(f"PostgreSQL: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def kept_whole(connection: Any) -> Generator[None]:
+    """A connection that another session will have next. After an answer of the database it is as it
+    was; whatever else ends a session may leave half a question in it."""
+    try:
+        yield
+    except (asyncpg.PostgresError, WindlassError, Raced):
+        if connection.is_closed() or connection.is_in_transaction():
+            connection.terminate()
+        raise
+    except BaseException:
+        connection.terminate()
+        raise

@@ -22,19 +22,25 @@ class WorkThread:
 
     def __init__(self, name: str) -> None:
         self._work: SimpleQueue[tuple[Callable[[], Any], _Told] | None] = SimpleQueue()
+        self._closed = False
         self._thread = Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Have something done. Whoever is cancelled meanwhile does not hear how it went."""
+        """Have something done, if whoever asks is still there when its turn comes."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
+
+        def unless_gone() -> T:
+            if answer.cancelled():
+                raise asyncio.CancelledError
+            return work()
 
         def told(result: T, error: BaseException | None) -> None:
             with contextlib.suppress(RuntimeError):  # nobody is there any more
                 loop.call_soon_threadsafe(_answer, answer, result, error)
 
-        self._work.put((work, told))
+        self._put(unless_gone, told)
         return await answer
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
@@ -47,13 +53,19 @@ class WorkThread:
             else:
                 answer.set_exception(error)
 
-        self._work.put((work, told))
+        self._put(work, told)
         return answer
 
     def close(self) -> None:
         """Do what is left, then end."""
+        self._closed = True
         self._work.put(None)
         self._thread.join()
+
+    def _put(self, work: Callable[[], Any], told: _Told) -> None:
+        if self._closed:
+            raise RuntimeError(f"{self._thread.name} has ended")
+        self._work.put((work, told))
 
     def _run(self) -> None:
         while (item := self._work.get()) is not None:
@@ -64,6 +76,7 @@ class WorkThread:
                 told(None, error)
             else:
                 told(result, None)
+                del result
             del item, work, told
 
 

@@ -19,7 +19,7 @@ from windlass.drivers.sql.clock import SteadyClock
 from windlass.drivers.sql.listener import Listener
 from windlass.drivers.sql.migrate import check_schema
 from windlass.drivers.sql.migrate_postgres import RELEASE, found
-from windlass.drivers.sql.postgres_errors import LOST, told
+from windlass.drivers.sql.postgres_errors import LOST, kept_whole, told
 from windlass.drivers.sql.queries import QUEUES_EACH, load_queries, positional
 from windlass.drivers.sql.tables import (
     below,
@@ -74,9 +74,11 @@ class PostgresStore:
     def __init__(self, url: str, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
         self._url = url
         self.pool = pool
-        self._kept: Connection | None = None
-        """What the last session used, for the next: passes come one after the other, and what a
-        pool does for each of them costs more than to decide a job."""
+        self._own: PlainConnection | None = None
+        """The connection of sessions. Passes come one after the other, and what a pool does for
+        each of them costs more than to decide a job."""
+        self._in_session = False
+        self._closed = False
         self._synced = (0.0, 0.0)
         self._clock = SteadyClock(self._database_ms)
         self.listener = Listener(self._connect, self._fetch_one)
@@ -113,22 +115,22 @@ class PostgresStore:
 
     @asynccontextmanager
     async def _connection_of_session(self) -> AsyncGenerator[Connection]:
-        with told():
-            connection, self._kept = self._kept, None
-            if connection is not None and connection.is_closed():
-                await self.pool.release(connection)
-                connection = None
-            if connection is None:
-                connection = await self.pool.acquire()
-            sound = False
-            try:
+        """The connection of sessions, or one of the pool while another session has it."""
+        if self._in_session or self._closed:
+            async with self.connection() as connection:
                 yield connection
-                sound = True
-            finally:
-                if sound and self._kept is None:
-                    self._kept = connection
-                else:
-                    await self.pool.release(connection)
+            return
+        self._in_session = True
+        try:
+            with told():
+                if self._own is None or self._own.is_closed():
+                    self._own = await asyncpg.connect(
+                        self._url, server_settings=SETTINGS, command_timeout=60
+                    )
+                with kept_whole(self._own):
+                    yield self._own
+        finally:
+            self._in_session = False
 
     # Time
 
@@ -256,8 +258,11 @@ class PostgresStore:
 
     async def close(self) -> None:
         await self.listener.close()
-        if self._kept is not None:
-            await self.pool.release(self._kept)
+        self._closed = True
+        if self._own is not None and self._in_session:
+            self._own.terminate()
+        elif self._own is not None:
+            await self._own.close()
         await self.pool.close()
 
 

@@ -71,10 +71,10 @@ class SqliteStore:
         self._path = path
         self._clock = SteadyClock(clock)
         self._queries = {name: listed(sql) for name, sql in load_queries().items()}
-        self._writer = WorkThread("sqlite-writer")
-        self._reader = WorkThread("sqlite-reader")
         self._write = connect(path)
         check_schema(found(self._write))
+        self._writer = WorkThread("sqlite-writer")
+        self._reader = WorkThread("sqlite-reader")
         self._read = connect(path)
         self._read.execute("pragma query_only = on")
         self._checkpoints = Checkpoints(
