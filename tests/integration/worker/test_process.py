@@ -15,6 +15,8 @@ from tests.integration.worker.fake_server import FakeServer, serving
 
 SERVICES = """
 import time
+from pathlib import Path
+
 import windlass
 
 w = windlass.Worker()
@@ -22,6 +24,7 @@ w = windlass.Worker()
 
 @w.service("nap")
 def nap(ctx, seconds):
+    Path("begun").touch()
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         ctx.check()
@@ -31,6 +34,7 @@ def nap(ctx, seconds):
 
 @w.service("deaf")
 def deaf(seconds):
+    Path("begun").touch()
     time.sleep(seconds)
 
 
@@ -68,12 +72,17 @@ class Process:
         self.popen.wait()
 
 
+def begun(folder: Path) -> bool:
+    """Whether a handler has. What a worker was only handed it gives back when it is to end."""
+    return (folder / "begun").exists()
+
+
 def test_sigterm_lets_running_work_end_and_reports_it(
     fake: FakeServer, url: str, tmp_path: Path
 ) -> None:
     process = Process(tmp_path, "--server", url, "--mode", "pull", "--id", "w-9")
     fake.offer(fake.attempt("nap", {"seconds": 0.5}))
-    fake.wait_for(lambda: fake.held)
+    fake.wait_for(lambda: begun(tmp_path))
     process.popen.send_signal(signal.SIGTERM)
     assert process.end() == 0
     assert [result["output"] for result in fake.accepted.values()] == ["rested"]
@@ -85,7 +94,7 @@ def test_work_that_does_not_end_in_time_is_given_back_and_does_not_hold_the_proc
 ) -> None:
     process = Process(tmp_path, "--server", url, "--drain-s", "0.1")
     fake.offer(fake.attempt("deaf", {"seconds": 30}))
-    fake.wait_for(lambda: fake.held)
+    fake.wait_for(lambda: begun(tmp_path))
     began = time.monotonic()
     process.popen.send_signal(signal.SIGINT)
     assert process.end() == 0
@@ -98,7 +107,7 @@ def test_a_second_signal_ends_the_process_at_once(
 ) -> None:
     process = Process(tmp_path, "--server", url)
     fake.offer(fake.attempt("deaf", {"seconds": 30}))
-    fake.wait_for(lambda: fake.held)
+    fake.wait_for(lambda: begun(tmp_path))
     process.popen.send_signal(signal.SIGINT)
     time.sleep(0.2)
     process.popen.send_signal(signal.SIGINT)
