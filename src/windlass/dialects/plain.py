@@ -7,7 +7,7 @@ are strings, text is valid Unicode, numbers are finite, and neither depth nor si
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 from windlass.model.errors import Problem
 
@@ -53,6 +53,46 @@ def under(where: str, step: str | int) -> str:
 
 def first_flaw(definition: object, limits: Limits) -> Problem | None:
     """What keeps a value from being a plain, bounded JSON value, if anything does."""
+    return None if _flawless(definition, limits) else _flaw_in(definition, limits)
+
+
+def _flawless(definition: object, limits: Limits) -> bool:
+    """Whether there is nothing to find, level by level: the way to a value, which costs most of the
+    time, is needed only where something is wrong with it."""
+    left = limits.values_max
+    level: list[object] = [definition]
+    depth = 0
+    while level:
+        inside: list[object] = []
+        texts: list[str] = []
+        for value in level:
+            kind = type(value)
+            if kind is str:
+                texts.append(cast(str, value))
+            elif kind is dict or kind is list:
+                left -= len(cast("list[object]", value))
+                if left < 0 or depth >= limits.depth_max:
+                    return False
+                if kind is dict:
+                    texts.extend(cast("dict[str, object]", value))
+                    inside.extend(cast("dict[str, object]", value).values())
+                else:
+                    inside.extend(cast("list[object]", value))
+            elif kind is float:
+                if not math.isfinite(cast(float, value)):
+                    return False
+            elif kind is not int and kind is not bool and value is not None:
+                return False
+        try:
+            if b"\0" in "".join(texts).encode():
+                return False
+        except (TypeError, UnicodeEncodeError):  # a key that is no text, or half a surrogate
+            return False
+        level, depth = inside, depth + 1
+    return True
+
+
+def _flaw_in(definition: object, limits: Limits) -> Problem | None:
     left = limits.values_max
     stack: list[tuple[object, int, Trail]] = [(definition, 0, None)]
     while stack:

@@ -4,7 +4,8 @@ Theory of operation. Everybody in a pass waits for all of it, and whoever comes 
 the next. Most runs cost little: their jobs are taken in the order they came. A run that has cost
 much of late is *costly*: its jobs wait in a line of its own. While anybody else is about, costly
 runs together get a share of the time and each pass takes a little of theirs, that of the cheapest
-first; while nobody else is, they get all of it. Somebody is about while a run that goes on had a
+first; while nobody else is, they get all of it. One that goes round and round is costly long before
+one that goes on. Somebody is about while a run that goes on had a
 job of late, or several had that have ended or wait since: where runs come and go, the next is soon
 to come. After a single one costly runs get all of the time, in passes that are short to wait for,
 in case it does. A *large* job holds its pass up for long and
@@ -37,13 +38,17 @@ _IN_TURN = (AttemptFailed, AttemptStarted, AttemptSucceeded, LeaseExpired, Timer
 
 _JOB = 300
 _TASK = 100
+_AGAIN = 12
+"""How often a cost counts towards being costly where a run goes round and round."""
 _BYTES = 64
 """How many bytes of long values cost as much as one step: they are written several times."""
 _SMALL = 2_000
+_LONG = 2_000
+"""A result that costs so much by its size alone waits in a line: several in one pass hold it up."""
 _ONE_IN = 8
 
 _WINDOW_MS = 5_000
-_COSTLY = 40_000
+_COSTLY = 30_000
 """From what it cost in this window and the one before on a run is costly."""
 _EACH = 48
 """How many jobs of one run may wait before it has a line of its own."""
@@ -90,12 +95,14 @@ class Costs:
             self.costly = {run for run, cost in self._before.items() if cost >= _COSTLY}
             self._until = now + _WINDOW_MS
 
-    def add(self, run_id: str, kind: type[object], cost: int) -> bool:
+    def add(self, run_id: str, kind: type[object], cost: int, again: bool) -> bool:
         """Add a cost; tells whether the run is costly with it."""
         if cost >= _LARGE:
             self._large[run_id, kind] = cost
         elif cost < _SMALL and not self.costly:
             cost *= _ONE_IN  # it stands for those that were passed over
+        if again:
+            cost *= _AGAIN
         total = self._now[run_id] = self._now.get(run_id, 0) + cost
         if total + self._before.get(run_id, 0) >= _COSTLY:
             self.costly.add(run_id)
@@ -150,11 +157,11 @@ class JobQueue:
             self._passed_over += 1
             if self._passed_over % _ONE_IN:
                 return
-        self.charge(job, cost)
+        self.charge(job, cost, view.goes_round)
 
-    def charge(self, job: Job | StartJob, cost: int) -> None:
-        """A job has cost its run so much."""
-        if self._costs.add(job.run_id, type(job.event), cost):
+    def charge(self, job: Job | StartJob, cost: int, again: bool = False) -> None:
+        """A job has cost its run so much, or so much once again."""
+        if self._costs.add(job.run_id, type(job.event), cost, again):
             self._credit = max(-_OWED_MAX, self._credit - cost)
         if cost >= _LARGE:
             self._large_at = max(self._large_at, self._credit_at) + cost * _LARGE_RESTS // 1000
@@ -240,7 +247,7 @@ class JobQueue:
         costly = self._costs.costly
         while self._jobs and len(taken) < count_max:
             job = self._jobs[0]
-            if (costly and _run_of(job) in costly) or _result_cost(job) >= _LARGE:
+            if (costly and _run_of(job) in costly) or _result_cost(job) >= _LONG:
                 self._open_line(job.run_id)
             else:
                 taken.append(self._jobs.popleft())

@@ -43,6 +43,8 @@ _ROUNDS_MAX = 10_000
 """Every round reads something new, so this bounds only a mistake of ours."""
 _ROUND_STEPS = 20
 """What asking about an event once more costs, in values read."""
+_ROUNDS = 4
+"""A run that has made so many tasks for each of its nodes goes round and round."""
 _CLAIM_TRIES = 3
 """How often, look after look, claiming a task may go wrong in a way nobody foresaw."""
 _CLAIM_FAILURES_MAX = 10_000
@@ -281,6 +283,7 @@ class Pass:
         if graph is None:
             broken = self.shared.graphs.broken(run.version_id)
             raise broken or Missing(Need("graph", run))
+        view.goes_round = run.made > _ROUNDS * len(graph.nodes)
         return decide(graph, view, run, job.event, self.now, limits)
 
     def _first_needs(self, job: Job | StartJob, view: LoadedRun, need: Need) -> list[Need]:

@@ -92,6 +92,8 @@ class LoadedRun:
         view when the patch was not committed after all."""
         self.memo: dict[Any, Any] = {}
         self.steps = 0
+        self.goes_round = False
+        """It has been at its nodes several times by now."""
         self.written = 0
         self.bytes = 0
         self.heavy = False

@@ -12,7 +12,7 @@ class Limits(msgspec.Struct, frozen=True):
     """How often a task's service may ask to be left alone before that counts as a failure."""
     branches_per_turn: int = 1000
     """How many branches of a fan-out are made in one transaction."""
-    branches_beside: int = 100
+    branches_beside: int = 50
     """The same while several runs are about: each of them waits for it."""
     visits_per_turn: int = 10_000
     """How many nodes one event may pass through; a loop that does no work ends here."""

@@ -156,6 +156,32 @@ def test_one_large_result_at_a_time_while_others_are_about() -> None:
     assert runs_of(queue.take(256, NOW + 300)) == ["good2"]
 
 
+def test_of_several_long_results_each_pass_takes_few() -> None:
+    queue = queue_with(*[result(f"big{number}", 512 << 10) for number in range(8)], timer("good"))
+    taken = runs_of(queue.take(256, NOW))
+    assert taken[0] == "good"
+    assert len(taken) < 4
+    assert len(drained(queue)) == 9 - len(taken)
+
+
+def test_long_results_are_taken_together_while_nobody_else_is_about() -> None:
+    queue = queue_with(*[result(f"big{number}", 512 << 10) for number in range(8)])
+    assert len(queue.take(256, NOW)) == 8
+
+
+def test_a_run_that_goes_round_is_costly_before_one_that_goes_on() -> None:
+    queue = JobQueue(lambda run_id: True)
+    queue.take(0, NOW)
+    for _ in range(20):
+        queue.charge(timer("chain"), 600)
+        queue.charge(timer("loop"), 600, again=True)
+    queue.add(timer("loop"))
+    queue.add(timer("chain"))
+    assert runs_of(queue.take(256, NOW)) == ["chain"]
+    # Its share of the time is by what it really costs.
+    assert runs_of(queue.take(256, NOW + 20)) == ["loop"]
+
+
 def test_people_who_cancel_a_run_that_costs_much_need_not_wait_for_its_turn() -> None:
     queue = JobQueue(lambda run_id: True)
     spend(queue, "bad")
