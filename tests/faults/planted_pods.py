@@ -13,7 +13,7 @@ from windlass.kernel.finish import finish
 from windlass.kernel.nodes import call
 from windlass.kernel.turn import Turn
 from windlass.kube.pods import Pod
-from windlass.model.pods import Outcome, PodReason, PodStatus
+from windlass.model.pods import FactOutcome, PodReason, PodStatus
 from windlass.model.rows import Attempt, Failure, Task
 from windlass.model.states import ATTEMPT_LIVE, TaskState
 from windlass.ports.pods import Detached, PodTask
@@ -72,7 +72,7 @@ def pod_heard_twice(patch: Patch) -> None:
         if event.seen.status is not PodStatus.FAILED or not again:
             return right(turn, event)
         turn.move(task, task.state, failures=task.failures + 1)
-        return finish(turn, "attempt.failed", task.id, Outcome.ACCEPTED)
+        return finish(turn, "attempt.failed", task.id, FactOutcome.ACCEPTED)
 
     patch.setattr(pods, "observed", observed)
 

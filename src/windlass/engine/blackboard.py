@@ -13,7 +13,7 @@ from windlass.model.rows import Row
 from windlass.model.values import storable
 from windlass.ports.store import Cond
 
-Entry = BoardEntry | BoardPast
+AnyEntry = BoardEntry | BoardPast
 _FOUND_MAX = 500
 _LAST = "\U0010ffff"
 """Comes after whatever a key goes on with."""
@@ -50,12 +50,12 @@ def beginning(run_id: str, prefix: str) -> list[Cond]:
     return where
 
 
-async def read(engine: Engine, run_id: str, key: str, revision: int = 0) -> Entry:
+async def read(engine: Engine, run_id: str, key: str, revision: int = 0) -> AnyEntry:
     """A key as it stands, or as it stood at a revision; `NotFound` where nothing did."""
     check_key(key)
     async with engine.store.session() as session:
         found: list[BoardEntry] = await session.rows(BoardEntry, [key])
-    entry: Entry | None = found[0] if found and found[0].run_id == run_id else None
+    entry: AnyEntry | None = found[0] if found and found[0].run_id == run_id else None
     if entry is not None and revision and entry.revision > revision:
         past = await revisions(engine, run_id, key, until=revision, limit=1)
         entry = past[0] if past else None
@@ -77,7 +77,7 @@ async def revisions(
 
 async def found(
     engine: Engine, run_id: str, key: str, prefix: str, revision: int
-) -> Sequence[Entry]:
+) -> Sequence[AnyEntry]:
     """A key of a run as it stands or stood, or all that begin so."""
     if key:
         return [await read(engine, run_id, key, revision)]

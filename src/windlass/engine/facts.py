@@ -12,7 +12,7 @@ from windlass.engine.engine import Engine
 from windlass.kernel.events import PodObserved
 from windlass.model.errors import NotFound
 from windlass.model.ids import attempt_id, task_of
-from windlass.model.pods import Outcome, PodSighting, write_ref
+from windlass.model.pods import FactOutcome, PodSighting, write_ref
 from windlass.model.values import storable
 from windlass.protocol.pod_facts import Envelope, PodFact
 
@@ -20,12 +20,12 @@ _MESSAGE_CHARS_MAX = 2_000
 _NAME_CHARS_MAX = 2_000
 
 
-async def state_all(engine: Engine, envelopes: Sequence[Envelope]) -> list[Outcome]:
+async def state_all(engine: Engine, envelopes: Sequence[Envelope]) -> list[FactOutcome]:
     """Have facts count, those about one task in their order; what became of each."""
     by_task: defaultdict[str, list[int]] = defaultdict(list)
     for at, envelope in enumerate(envelopes):
         by_task[envelope.data.task_id].append(at)
-    outcomes = [Outcome.UNKNOWN] * len(envelopes)
+    outcomes = [FactOutcome.UNKNOWN] * len(envelopes)
 
     async def one_task(places: Sequence[int]) -> None:
         for at in places:
@@ -37,31 +37,31 @@ async def state_all(engine: Engine, envelopes: Sequence[Envelope]) -> list[Outco
     return outcomes
 
 
-async def state(engine: Engine, envelope: Envelope) -> Outcome:
+async def state(engine: Engine, envelope: Envelope) -> FactOutcome:
     """Have a fact count; what became of it once that is committed."""
     outcome = await _state(engine, envelope.data)
     engine.fact_counts[outcome] += 1
     return outcome
 
 
-async def _state(engine: Engine, fact: PodFact) -> Outcome:
+async def _state(engine: Engine, fact: PodFact) -> FactOutcome:
     if not _is_sound(fact):
-        return Outcome.UNKNOWN
+        return FactOutcome.UNKNOWN
     found = await _attempt_of(engine, fact)
     if found is None:
-        return Outcome.UNKNOWN
+        return FactOutcome.UNKNOWN
     if fact.attempt is not None and found != attempt_id(task_of(found), fact.attempt):
-        return Outcome.STALE
+        return FactOutcome.STALE
     return await observe(engine, found, _sighting(fact))
 
 
-async def observe(engine: Engine, attempt: str, seen: PodSighting) -> Outcome:
+async def observe(engine: Engine, attempt: str, seen: PodSighting) -> FactOutcome:
     """Have what was seen of an attempt's pod decided."""
     try:
         answer = await engine.submit(PodObserved(attempt, seen))
     except NotFound:
-        return Outcome.UNKNOWN
-    return Outcome(answer)
+        return FactOutcome.UNKNOWN
+    return FactOutcome(answer)
 
 
 def _is_sound(fact: PodFact) -> bool:

@@ -13,7 +13,7 @@ from windlass.model.errors import Conflict, NotFound, StaleLease
 from windlass.model.graph import Node, Transport
 from windlass.model.ids import run_of, task_of
 from windlass.model.pod_records import KubeEvents
-from windlass.model.pods import DETACHED_UNTIL, Outcome, PodClass, PodSighting, read_ref
+from windlass.model.pods import DETACHED_UNTIL, FactOutcome, PodClass, PodSighting, read_ref
 from windlass.model.queues import service_of, transport_of
 from windlass.model.reasons import Reason
 from windlass.model.rows import Attempt, Json, LogChunk, Run, Task, read_failure
@@ -97,7 +97,7 @@ class PodAttempts(Attempts):
             await self._engine.store.renew([attempt_id], DETACHED_UNTIL)
         return True
 
-    async def observe(self, attempt_id: str, seen: PodSighting) -> Outcome:
+    async def observe(self, attempt_id: str, seen: PodSighting) -> FactOutcome:
         return await facts.observe(self._engine, attempt_id, seen)
 
     async def detached(self) -> list[Detached]:

@@ -25,7 +25,7 @@ from windlass.model.graph import Retry
 from windlass.model.ids import attempt_id
 from windlass.model.pods import (
     NO_POD,
-    Outcome,
+    FactOutcome,
     PodClass,
     PodSighting,
     PodSpec,
@@ -73,30 +73,30 @@ def detached(turn: Turn, event: AttemptDetached) -> Decision:
     if ref.pod != event.pod or (ref.uid and event.uid and ref.uid != event.uid):
         raise Conflict(f"attempt {attempt.id} is {attempt.external_ref} already")
     if attempt.external_ref and (ref.uid or not event.uid):
-        return Decision(answer=Outcome.DUPLICATE)
+        return Decision(answer=FactOutcome.DUPLICATE)
     type_ = "attempt.made" if attempt.external_ref else "attempt.detached"
     turn.move_attempt(attempt, external_ref=write_ref(event.pod, event.uid))
     turn.note(attempt=attempt.id, pod=event.pod, uid=event.uid)
-    return finish(turn, type_, task.id, Outcome.ACCEPTED)
+    return finish(turn, type_, task.id, FactOutcome.ACCEPTED)
 
 
 def observed(turn: Turn, event: PodObserved) -> Decision:
     """What a sighting of an attempt's pod means, if it still means anything."""
     attempt, seen = turn.get(Attempt, event.attempt_id), event.seen
     if attempt is None or not attempt.external_ref:
-        return Decision(answer=Outcome.UNKNOWN)
+        return Decision(answer=FactOutcome.UNKNOWN)
     ref = read_ref(attempt.external_ref)
     # Without a uid it says that there is no pod, which somebody else may have made meanwhile.
     if seen.pod != ref.pod or (ref.uid and seen.uid != ref.uid):
-        return Decision(answer=Outcome.STALE)
+        return Decision(answer=FactOutcome.STALE)
     task = turn.task(attempt.task_id)
     if task.attempts != attempt.number:
-        return Decision(answer=Outcome.STALE)
+        return Decision(answer=FactOutcome.STALE)
     if attempt.state not in ATTEMPT_LIVE:
         late = seen.status is PodStatus.RUNNING
-        return Decision(answer=Outcome.STALE if late else Outcome.DUPLICATE)
+        return Decision(answer=FactOutcome.STALE if late else FactOutcome.DUPLICATE)
     if not is_held(task):
-        return Decision(answer=Outcome.STALE)
+        return Decision(answer=FactOutcome.STALE)
     if seen.uid and not ref.uid:
         attempt = turn.move_attempt(attempt, external_ref=write_ref(ref.pod, seen.uid))
     match seen.status:
@@ -106,14 +106,14 @@ def observed(turn: Turn, event: PodObserved) -> Decision:
             # It hands in its result before it ends, so by now there is none to come.
             text = f"pod {seen.pod} ended well, and handed in no result"
             call.attempt_failed(turn, task, attempt, Failure("failed", text, code=PodClass.ERROR))
-            return finish(turn, "attempt.failed", task.id, Outcome.ACCEPTED, pod=seen.pod)
+            return finish(turn, "attempt.failed", task.id, FactOutcome.ACCEPTED, pod=seen.pod)
         case PodStatus.SUCCEEDED:
             output = encode({"exit_code": seen.exit_code or 0})
             return reports.succeeded(turn, AttemptSucceeded(attempt.id, output))
         case PodStatus.FAILED | PodStatus.CANCELED:
             _failed(turn, task, attempt, seen)
             data = {"class": str(seen.failure_class), "pod": seen.pod, **_place(seen)}
-            return finish(turn, "attempt.failed", task.id, Outcome.ACCEPTED, **data)
+            return finish(turn, "attempt.failed", task.id, FactOutcome.ACCEPTED, **data)
 
 
 def _running(
@@ -121,10 +121,10 @@ def _running(
 ) -> Decision:
     if attempt.state is AttemptState.RUNNING:
         if not adopted:
-            return Decision(answer=Outcome.DUPLICATE)
+            return Decision(answer=FactOutcome.DUPLICATE)
     else:
         turn.move_attempt(attempt, state=AttemptState.RUNNING, started_at=turn.now)
-    return finish(turn, "attempt.started", task.id, Outcome.ACCEPTED, **_place(seen))
+    return finish(turn, "attempt.started", task.id, FactOutcome.ACCEPTED, **_place(seen))
 
 
 def _place(seen: PodSighting) -> dict[str, str]:

@@ -53,7 +53,7 @@ class PodReason(StrEnum):
     """It was never made, and would not be the next time."""
 
 
-class Outcome(StrEnum):
+class FactOutcome(StrEnum):
     """What became of a fact that somebody stated."""
 
     ACCEPTED = "accepted"

@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from windlass.model.pod_records import KubeEvents
-from windlass.model.pods import Outcome, PodSighting, PodSpec
+from windlass.model.pods import FactOutcome, PodSighting, PodSpec
 from windlass.model.reasons import Reason
 from windlass.model.rows import Failure, Json
 from windlass.ports.work import Waiting
@@ -75,7 +75,7 @@ class PodWork(Protocol):
         """Make an attempt a pod, or say which; false if it does not count any more."""
         ...
 
-    async def observe(self, attempt_id: str, seen: PodSighting) -> Outcome:
+    async def observe(self, attempt_id: str, seen: PodSighting) -> FactOutcome:
         """Say what was seen of an attempt's pod."""
         ...
 

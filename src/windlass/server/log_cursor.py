@@ -25,7 +25,7 @@ _CURSOR_CHARS_MAX = 20_000
 _NUMBER_MAX = 2**63
 
 
-class Place(NamedTuple):
+class LogPosition(NamedTuple):
     """A piece of a run's logs in their order: when it was said, by which attempt, as which."""
 
     at: int
@@ -33,27 +33,27 @@ class Place(NamedTuple):
     number: int
 
 
-FIRST = Place(0, "", -RESULT)
-LAST = Place(RESULT, "\x7f", RESULT)
+FIRST = LogPosition(0, "", -RESULT)
+LAST = LogPosition(RESULT, "\x7f", RESULT)
 
 
 class Read(NamedTuple):
     """A piece that was looked at, and up to which character."""
 
-    place: Place
+    place: LogPosition
     end: int
 
 
 class LogCursor(msgspec.Struct, frozen=True, array_like=True):
     """Where a page begins: in the piece at `place`, behind (or, backwards, before) a character."""
 
-    place: Place
+    place: LogPosition
     offset: int
     seen: Mapping[str, tuple[int, int]] = {}
     """Of attempts that were read behind `place`: the number of their last piece, and how far."""
     backwards: bool = False
 
-    def begin_in(self, place: Place) -> int:
+    def begin_in(self, place: LogPosition) -> int:
         """From which character of a piece on is unread; past its end if none is."""
         number, end = self.seen.get(place.attempt_id, (-RESULT, 0))
         if place.number < number:
@@ -86,7 +86,7 @@ def cursor_behind(pieces: Sequence[Read], now: int, before: LogCursor) -> LogCur
     if not pieces:
         return before
     last = pieces[-1]
-    edge = Place(now - LATE_MS, "", -RESULT)
+    edge = LogPosition(now - LATE_MS, "", -RESULT)
     if last.place < edge:
         return LogCursor(last.place, last.end)
     seen: dict[str, tuple[int, int]] = {}

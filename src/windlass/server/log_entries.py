@@ -13,7 +13,7 @@ _COLOURS = re.compile("\x1b\\[[0-9;]*[A-Za-z]")
 """What programs write into their texts for terminals."""
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """A stretch of a text: one record, or a line of which nothing is known."""
 
     start: int
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
         return "error" if _ERROR.search(begin) else "warning" if _WARNING.search(begin) else ""
 
 
-def entries_of(text: str, marks: Sequence[LogMark], begin: int = 0) -> Iterator[Entry]:
+def entries_of(text: str, marks: Sequence[LogMark], begin: int = 0) -> Iterator[LogEntry]:
     """The entries of a text in order, from a character on. Lines with nothing in them are none."""
     done = begin
     for mark in marks:
@@ -46,17 +46,17 @@ def entries_of(text: str, marks: Sequence[LogMark], begin: int = 0) -> Iterator[
         done = mark.start + mark.length
         record = text[mark.start : done].strip("\r\n")
         if record.strip():
-            yield Entry(mark.start, done, record, mark.level)
+            yield LogEntry(mark.start, done, record, mark.level)
     yield from _lines(text, done, len(text))
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[Entry]:
+def _lines(text: str, start: int, end: int) -> Iterator[LogEntry]:
     while start < end:
         found = text.find("\n", start, end)
         stop = end if found < 0 else found + 1
         line = text[start:stop].rstrip("\r\n")
         if line.strip():
-            yield Entry(start, stop, line, "")
+            yield LogEntry(start, stop, line, "")
         start = stop
 
 

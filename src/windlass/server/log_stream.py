@@ -15,8 +15,16 @@ from windlass.model.log_marks import RESULT_MARKS, LogMark, read_marks
 from windlass.model.queues import is_link
 from windlass.model.rows import Attempt, LogChunk
 from windlass.protocol.logs_api import LogPage, LogView
-from windlass.server.log_cursor import FIRST, LAST, RESULT, LogCursor, Place, Read, cursor_behind
-from windlass.server.log_entries import Entry, at_least, entries_of
+from windlass.server.log_cursor import (
+    FIRST,
+    LAST,
+    RESULT,
+    LogCursor,
+    LogPosition,
+    Read,
+    cursor_behind,
+)
+from windlass.server.log_entries import LogEntry, at_least, entries_of
 
 _PIECES = 100
 """Pieces that are looked at together."""
@@ -41,7 +49,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """Only with this in it, in lower case."""
     channels: Sequence[str] = ()
 
-    def has(self, entry: Entry) -> bool:
+    def has(self, entry: LogEntry) -> bool:
         serious = not self.level or at_least(entry.level or entry.guess, self.level)
         return serious and self.text in entry.plain.lower()
 
@@ -52,7 +60,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 class Piece(NamedTuple):
     """A piece of the stream without its text."""
 
-    place: Place
+    place: LogPosition
     size: int
     said: int | None
     """The number of the last chunk before it."""
@@ -111,7 +119,7 @@ class LogReader:
             items=self._items[::-1], next=older.text() if more else None, position=position
         )
 
-    async def _look(self, place: Place) -> list[Piece]:
+    async def _look(self, place: LogPosition) -> list[Piece]:
         backwards = self._cursor.backwards
         rows = await self._engine.store.query(
             "log_pieces_before" if backwards else "log_pieces_after",
@@ -125,7 +133,9 @@ class LogReader:
             count_max=_PIECES,
         )
         return [
-            Piece(Place(row["at"], row["attempt_id"], row["number"]), row["size"], row["said"])
+            Piece(
+                LogPosition(row["at"], row["attempt_id"], row["number"]), row["size"], row["said"]
+            )
             for row in rows
         ]
 
@@ -178,12 +188,12 @@ class LogReader:
         self._note(piece.place, 0 if backwards else whole)
         return True
 
-    def _note(self, place: Place, end: int) -> None:
+    def _note(self, place: LogPosition, end: int) -> None:
         if self._read and self._read[-1].place == place:
             self._read.pop()
         self._read.append(Read(place, end))
 
-    def _unread(self, place: Place, found: Text) -> Iterator[Entry]:
+    def _unread(self, place: LogPosition, found: Text) -> Iterator[LogEntry]:
         entries = list(entries_of(found.text, found.marks, found.begin))
         if not self._cursor.backwards:
             begin = self._cursor.begin_in(place)
@@ -191,7 +201,7 @@ class LogReader:
         before = self._cursor.offset if place == self._cursor.place else RESULT
         return (entry for entry in reversed(entries) if entry.start < before)
 
-    async def _texts(self, pieces: Sequence[Piece]) -> dict[Place, Text]:
+    async def _texts(self, pieces: Sequence[Piece]) -> dict[LogPosition, Text]:
         results = [piece for piece in pieces if piece.place.number == RESULT]
         keys = {(p.place.attempt_id, p.place.number) for p in pieces if p.place.number != RESULT}
         ids = [piece.place.attempt_id for piece in results]
@@ -202,7 +212,7 @@ class LogReader:
             ended = await session.rows(Attempt, ids) if ids else []
         chunks = {(row.attempt_id, row.number): row for row in rows}
         attempts = {row.id: row for row in ended}
-        found: dict[Place, Text] = {}
+        found: dict[LogPosition, Text] = {}
         for piece in pieces:
             id_, number = piece.place.attempt_id, piece.place.number
             if number != RESULT:
@@ -224,7 +234,7 @@ def rest(attempt: Attempt, last: LogChunk | None, known: LogChunk | None) -> Tex
     return Text("log", log, begin, read_marks(known.marks if known else ""))
 
 
-def view(place: Place, channel: str, entry: Entry) -> LogView:
+def view(place: LogPosition, channel: str, entry: LogEntry) -> LogView:
     task, _, number = place.attempt_id.rpartition("@")
     return LogView(
         at=place.at,

@@ -8,7 +8,7 @@ import pytest
 from windlass.engine import facts
 from windlass.engine.attempts import Attempts
 from windlass.kernel.events import AttemptDetached
-from windlass.model.pods import Outcome
+from windlass.model.pods import FactOutcome
 from windlass.protocol.pod_facts import Envelope, PodFact, PodReason, PodStatus
 from windlass.testing.local import LocalEngine, local_engine
 
@@ -49,10 +49,10 @@ async def test_a_fact_is_brought_to_its_attempt_by_task_or_by_pod() -> None:
         _, task = await launched(local)
         running = {"status": PodStatus.RUNNING, "reason": PodReason.RUNNING}
         said = fact(task_id=task, attempt=1, **running)
-        assert await facts.state(local.engine, said) is Outcome.ACCEPTED
-        assert await facts.state(local.engine, fact(**running)) is Outcome.DUPLICATE
-        assert await facts.state(local.engine, fact()) is Outcome.ACCEPTED
-        assert await facts.state(local.engine, fact()) is Outcome.DUPLICATE
+        assert await facts.state(local.engine, said) is FactOutcome.ACCEPTED
+        assert await facts.state(local.engine, fact(**running)) is FactOutcome.DUPLICATE
+        assert await facts.state(local.engine, fact()) is FactOutcome.ACCEPTED
+        assert await facts.state(local.engine, fact()) is FactOutcome.DUPLICATE
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ async def test_a_fact_is_brought_to_its_attempt_by_task_or_by_pod() -> None:
 )
 async def test_a_fact_about_nothing_that_is_known_says_so(fields: dict[str, Any]) -> None:
     async with local_engine({}) as local:
-        assert await facts.state(local.engine, fact(**fields)) is Outcome.UNKNOWN
+        assert await facts.state(local.engine, fact(**fields)) is FactOutcome.UNKNOWN
 
 
 async def test_a_fact_of_another_attempt_or_pod_is_stale() -> None:
     async with local_engine({}) as local:
         _, task = await launched(local)
-        assert await facts.state(local.engine, fact(attempt=2)) is Outcome.STALE
+        assert await facts.state(local.engine, fact(attempt=2)) is FactOutcome.STALE
         other = fact(task_id=task, attempt=1, pod_name="ff-2")
-        assert await facts.state(local.engine, other) is Outcome.STALE
+        assert await facts.state(local.engine, other) is FactOutcome.STALE

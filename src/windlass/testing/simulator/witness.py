@@ -17,7 +17,7 @@ from windlass.kube.interpret import observe
 from windlass.kube.pods import Pod
 from windlass.model.errors import StaleLease, Unavailable
 from windlass.model.ids import attempt_id
-from windlass.model.pods import Outcome, read_ref
+from windlass.model.pods import FactOutcome, read_ref
 from windlass.model.rows import Attempt, Json
 from windlass.model.states import ATTEMPT_LIVE, AttemptState
 from windlass.protocol.pod_facts import Envelope
@@ -104,7 +104,7 @@ class Witness:
             except Unavailable:
                 await asyncio.sleep(0.3)
                 continue
-            if outcome is Outcome.ACCEPTED and (over or strange):
+            if outcome is FactOutcome.ACCEPTED and (over or strange):
                 state = row.state if row is not None else "unknown"
                 self._fail(Broken(f"{told.data.reason} of {state} attempt {told.data} has counted"))
             return

@@ -68,7 +68,7 @@ class Action:
         await asyncio.shield(asyncio.to_thread(self.__exit__, kind, error, trace))
 
 
-class Entry(NamedTuple):
+class BoardEntry(NamedTuple):
     """What stands under a key."""
 
     key: str
@@ -91,11 +91,11 @@ class Blackboard:
     def delete(self, key: str, expected: int | None = None) -> int:
         return int(self._ask("delete", {"key": key, "expected": expected}))
 
-    def get(self, key: str, revision: int = 0) -> Entry | None:
+    def get(self, key: str, revision: int = 0) -> BoardEntry | None:
         """What stands under a key, or stood at a revision; None where nothing does."""
         found = self._ask("get", {"key": key, "revision": revision})
-        return None if found is None else Entry(**found)
+        return None if found is None else BoardEntry(**found)
 
-    def list(self, prefix: str = "") -> list[Entry]:
+    def list(self, prefix: str = "") -> list[BoardEntry]:
         """What stands under all keys that begin so, of the whole run if nothing is said."""
-        return [Entry(**each) for each in self._ask("list", {"key": prefix})]
+        return [BoardEntry(**each) for each in self._ask("list", {"key": prefix})]
