@@ -18,6 +18,17 @@ from windlass.client.shapes import RunInfo
 
 T = TypeVar("T")
 
+_ENDLESS = "inf"
+
+
+def wait_of(_context: click.Context, _option: click.Parameter, text: str) -> float:
+    """How long to wait. Without a time, `--wait` takes the word behind it for one."""
+    try:
+        return float(text) if text == _ENDLESS else seconds(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}, or let --wait be the last word") from None
+
+
 _OPTIONS = (
     click.option("--key", default="", help="Idempotency key: the same key finds the same run."),
     click.option("--tag", "tags", multiple=True, help="name=value; repeatable."),
@@ -25,7 +36,14 @@ _OPTIONS = (
     click.option("--budget", "budget", multiple=True, help="tokens=5000, money, …; repeatable."),
     click.option("--project", default="", help="Whose quotas it is under, within the tenant."),
     click.option("--watch", is_flag=True, help="Follow it to its end."),
-    click.option("--wait", default="", help="Wait quietly for its end, at most so long: 30s, 10m."),
+    click.option(
+        "--wait",
+        default="0",
+        is_flag=False,
+        flag_value=_ENDLESS,
+        callback=wait_of,
+        help="Wait quietly for its end, or at most so long: 30s, 10m.",
+    ),
 )
 
 
@@ -52,16 +70,15 @@ def start_options(command: Callable[..., T]) -> Callable[..., T]:
         tags: tuple[str, ...],
         priority: int,
         watch: bool,
-        wait: str,
+        wait: float,
         budget: tuple[str, ...],
         project: str,
         **others: Any,
     ) -> T:
         if watch and wait:
             raise click.UsageError("give --watch or --wait, not both")
-        wait_s = seconds(wait) if wait else 0.0
         amounts = read_amounts(budget)
-        start = Start(key, read_tags(tags), priority, watch, wait_s, amounts, project)
+        start = Start(key, read_tags(tags), priority, watch, wait, amounts, project)
         return command(*args, start=start, **others)
 
     for option in reversed(_OPTIONS):

@@ -234,8 +234,10 @@ def test_init_writes_a_beginning_and_overwrites_nothing(invoke: Invoke, tmp_path
 
 
 def test_a_slip_in_wait_starts_nothing(server: Server, invoke: Invoke) -> None:
-    with pytest.raises(ValueError, match="span of time"):
-        invoke("run", "start", "f", "--wait", "5x", catch_exceptions=False)
+    for words in (("f", "--wait", "5x"), ("--wait", "f")):
+        refused = invoke("run", "start", *words)
+        assert refused.exit_code == 2
+        assert "is not a span of time" in refused.stderr
     with pytest.raises(errors.BadRequest, match="NAME@VERSION"):
         invoke("run", "start", "f@new", catch_exceptions=False)
     assert server.requests == []
