@@ -1,6 +1,7 @@
 """Flows and their versions: publishing, finding, reading."""
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -21,6 +22,8 @@ from windlass.ports.store import Cond
 
 _NAME_MAX = 200
 _DESCRIPTION_MAX = 2_000
+_SIMILAR_IN = 200
+"""Among how many of the newest flows one is looked for that somebody may have meant."""
 _NAMES = UUID("5b3cf1f0-77a6-4c38-9e0c-6a1c0b7d1e55")
 
 
@@ -72,14 +75,26 @@ def check_name(name: str) -> None:
 
 async def find_flow(engine: Engine, name_or_id: str) -> Flow:
     """A flow by its id, or the newest of that name."""
+    flow = await _flow_if_any(engine, name_or_id)
+    if flow is None:
+        raise NotFound(f'no flow "{name_or_id}"; {await _next_move(engine, name_or_id)}')
+    return flow
+
+
+async def _flow_if_any(engine: Engine, name_or_id: str) -> Flow | None:
     async with engine.store.session() as session:
         rows = await session.rows(Flow, [name_or_id])
     if not rows:
         where = [Cond("name", "=", name_or_id)]
         rows = await engine.store.page(Flow, where, order="created_at", descending=True, limit=1)
-    if not rows:
-        raise NotFound(f'no flow "{name_or_id}"; push one with `windlass flow push FILE`')
-    return rows[0]
+    return rows[0] if rows else None
+
+
+async def _next_move(engine: Engine, name: str) -> str:
+    """What whoever asked for a flow that is not there may have meant."""
+    newest = await engine.store.page(Flow, order="created_at", descending=True, limit=_SIMILAR_IN)
+    close = get_close_matches(name[:_NAME_MAX], [flow.name for flow in newest], n=1)
+    return f'did you mean "{close[0]}"?' if close else "push one with `windlass flow push FILE`"
 
 
 Along = Callable[[Version], Row]
@@ -115,9 +130,8 @@ async def publish(
 async def _publish(
     engine: Engine, name: str, source: Json, description: str, status: str, along: Along | None
 ) -> Published:
-    try:
-        flow = await find_flow(engine, name)
-    except NotFound:
+    flow = await _flow_if_any(engine, name)
+    if flow is None:
         flow = await create_flow(engine, name, description, id_of_name(engine, name))
     told = replace(flow, description=description or flow.description)
     newest = await newest_version(engine, flow)

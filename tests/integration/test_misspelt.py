@@ -1,4 +1,4 @@
-"""Declared parameters, over HTTP."""
+"""What somebody misspells when starting a run: parameters, and the flow itself."""
 
 from tests.integration.conftest import Served
 
@@ -23,3 +23,13 @@ def test_declared_parameters_are_checked_on_both_surfaces(served: Served) -> Non
         assert refused.status_code == 400, refused.text
         assert "did you mean" in refused.text
     assert served.run("counted", {"count": 3})["state"] == "succeeded"
+
+
+def test_a_flow_that_is_misspelt_is_answered_with_the_name_that_is_like_it(served: Served) -> None:
+    node = {"kind": "timer", "params": {"delay_ms": 1}}
+    served.push("nightly-orders", {"start": "a", "nodes": {"a": node}})
+    answer = served.http.post("/api/v1/runs", json={"flow": "nihgtly-orders"})
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == 'no flow "nihgtly-orders"; did you mean "nightly-orders"?'
+    unlike = served.http.post("/api/v1/runs", json={"flow": "zzzzzzzz"})
+    assert "windlass flow push FILE" in unlike.json()["detail"]
