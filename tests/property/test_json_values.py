@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from windlass.dialects.plain import Limits, first_flaw
 from windlass.kernel import expressions
+from windlass.kernel.fills import MISSING, find, put
+from windlass.kernel.values import walk
 from windlass.model.values import DEPTH_MAX, depth_of
 
 TEXTS = st.text('ab"\\[]{}1-.é', max_size=6)
@@ -45,6 +47,17 @@ def test_a_list_contains_what_equals_one_of_its_items(whole: list[Any], part: An
     # The operators themselves, without what reads their operands.
     one_by_one = any(expressions._equal(item, part) for item in whole)
     assert expressions._contains(whole, part) is one_by_one
+
+
+DIGITS = st.text("0123456789\u0663\u00b2", min_size=1, max_size=3)
+STEPS = DIGITS | st.integers(1, 6_000).map("9".__mul__) | st.integers(0, 3) | TEXTS
+
+
+@given(VALUES, st.lists(STEPS, max_size=4))
+def test_whatever_a_path_names_it_leads_somewhere_or_nowhere(value: Any, path: list[Any]) -> None:
+    found = find(value, path)
+    assert walk(value, path) == (None if found is MISSING else found)
+    put(value, path, 1)
 
 
 def is_plain(value: Any, levels: int) -> bool:

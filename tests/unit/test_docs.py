@@ -51,6 +51,15 @@ def test_every_field_of_the_flow_dialect_is_in_its_reference() -> None:
     assert [name for name in sorted(fields) if f"`{name}`" not in text] == []
 
 
+def test_every_table_is_in_the_architecture() -> None:
+    scripts = (ROOT / "src/windlass/drivers/sql/migrations").glob("*.sql")
+    text = "".join(script.read_text() for script in scripts)
+    tables = set(re.findall(r"create table (?:if not exists )?(?:public\.)?(\w+)", text))
+    stored = page("ARCHITECTURE.md").partition("## What is stored")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", stored, re.MULTILINE))))
+    assert sorted(tables - named) == []
+
+
 def test_every_event_type_is_in_the_reference() -> None:
     types = {f"timer.{kind}" for kind in {"cancel", *all_timer_kinds()}}
     text = "".join(Path(str(each.__file__)).read_text() for each in (decide, reports, requests))

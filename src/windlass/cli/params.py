@@ -41,7 +41,7 @@ def flow_version(given: str) -> tuple[str, int | None]:
     name, sign, wanted = given.rpartition("@")
     if not sign:
         return given, None
-    if not name or not wanted.isdecimal():
+    if not name or not wanted.isdecimal() or len(wanted) > 9:
         raise BadRequest(f'"{given}" is no flow; write NAME, or NAME@VERSION with a number')
     return name, int(wanted)
 

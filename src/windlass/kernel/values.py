@@ -17,6 +17,8 @@ from windlass.model.states import TaskState
 from windlass.model.values import is_list, is_object, size_of
 
 NULL: Json = "null"
+_DIGITS_MAX = 18
+"""A longer number is no place in any list, and Python refuses to read some of them."""
 
 
 def parse(text: Json | None) -> Any:
@@ -49,7 +51,9 @@ def walk(value: Any, path: Sequence[Step]) -> Any:
 
 def step_index(step: Step) -> int:
     """The place in a list a step names; -1 if it names none."""
-    return int(step) if isinstance(step, int) or step.isdecimal() else -1
+    if isinstance(step, int):
+        return step
+    return int(step) if len(step) <= _DIGITS_MAX and step.isdecimal() else -1
 
 
 def effective_params(turn: Turn, path: str) -> dict[str, Any]:

@@ -150,4 +150,6 @@ def refused(code: int, body: bytes, headers: Mapping[str, str]) -> KubeRefused:
     except msgspec.MsgspecError:
         message, hint = body[:200].decode(errors="replace"), None
     after = headers.get("retry-after", "")
-    return KubeRefused(code, message, float(after) if after.isdigit() else hint)
+    return KubeRefused(
+        code, message, float(after) if after.isascii() and after.isdecimal() else hint
+    )

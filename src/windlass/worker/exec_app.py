@@ -1,13 +1,18 @@
 """The push worker's HTTP surface: `/exec/<service>`, `/cancel/<attempt>`, `/healthz`."""
 
 import asyncio
+import contextlib
 import hmac
 import logging
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
 
 import msgspec
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from windlass.model.ids import run_of, task_of
 from windlass.model.log_marks import LogMark
@@ -21,11 +26,8 @@ from windlass.worker.runtime import Call, Runtime
 
 log = logging.getLogger(__name__)
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-
 BODY_BYTES_MAX = 64 * 1024 * 1024
+_DIGITS_MAX = 15
 
 
 class ExecBody(msgspec.Struct, frozen=True):
@@ -43,10 +45,6 @@ class ExecAnswer(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"
     log: str = ""
     usage: dict[str, float] = {}
     marks: list[LogMark] = []
-
-
-class _Gone(Exception):
-    """The caller closed the connection before its request was complete."""
 
 
 class ExecApp:
@@ -94,77 +92,70 @@ class ExecApp:
         for context in list(self._contexts):
             context.stop(reason)
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        path: str = scope["path"]
-        headers = {name.decode("latin-1"): value for name, value in scope["headers"]}
+        request = Request(scope, receive)
+        with contextlib.suppress(ClientDisconnect):  # nobody is left to be answered
+            answer = await self._answer(request)
+            await answer(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        path = request.url.path
         kind, _, name = path.removeprefix("/").partition("/")
         if path == "/healthz":
-            await _answer(send, 200, {"ok": True, "load": self.load()})
-        elif not self._allowed(headers):
-            await _answer(
-                send,
-                401,
-                {"error": "this worker wants a token; start the server with the same --push-token"},
+            return reply(200, {"ok": True, "load": self.load()})
+        if not self._allowed(request.headers):
+            return refusal(
+                401, "this worker wants a token; start the server with the same --push-token"
             )
-        elif kind not in ("exec", "cancel") or not name:
-            await _answer(send, 404, {"error": f"nothing at {path}; POST /exec/<service>"})
-        elif scope["method"] != "POST":
-            await _answer(send, 405, {"error": "use POST"})
-        elif kind == "cancel":
-            await self._cancel(unquote(name), send)
-        else:
-            await self._exec(unquote(name), headers, receive, send)
+        if kind not in ("exec", "cancel") or not name:
+            return refusal(404, f"nothing at {path}; POST /exec/<service>")
+        if request.method != "POST":
+            return refusal(405, "use POST")
+        return self._cancel(name) if kind == "cancel" else await self._exec(name, request)
 
-    def _allowed(self, headers: dict[str, bytes]) -> bool:
-        given = headers.get("authorization", b"")
+    def _allowed(self, headers: Headers) -> bool:
+        given = headers.get("authorization", "").encode()
         return not self._token or hmac.compare_digest(given, f"Bearer {self._token}".encode())
 
-    async def _cancel(self, attempt_id: str, send: Send) -> None:
+    def _cancel(self, attempt_id: str) -> Response:
         found = [context for context in self._contexts if context.attempt_id == attempt_id]
         for context in found:
             context.stop(Stop.CANCELLED)
-        if found:
-            await _answer(send, 200, {"ok": True})
-        else:
-            await _answer(send, 404, {"error": f"attempt {attempt_id} is not running here"})
+        if not found:
+            return refusal(404, f"attempt {attempt_id} is not running here")
+        return reply(200, {"ok": True})
 
-    async def _exec(
-        self, service: str, headers: dict[str, bytes], receive: Receive, send: Send
-    ) -> None:
+    async def _exec(self, service: str, request: Request) -> Response:
         if service not in self._worker.services:
             known = ", ".join(sorted(self._worker.services))
-            await _answer(send, 404, {"error": f'no service "{service}" here; there is {known}'})
-            return
+            return refusal(404, f'no service "{service}" here; there is {known}')
         try:
-            body = _read_body(await _receive_body(receive))
-        except _Gone:
-            return
+            body = await _body_of(request)
         except (msgspec.MsgspecError, ValueError) as error:
             log.info("refused a call of %s: %s", service, error)
-            await _answer(send, 400, {"result": None, "error": "bad request"})
-            return
-        context = self._context(headers, body)
-        timeout_ms = _whole(headers.get("x-windlass-timeout-ms"))
+            return reply(400, {"result": None, "error": "bad request"})
+        context = self._context(request.headers, body)
+        timeout_ms = _whole(request.headers.get("x-windlass-timeout-ms", ""))
         call = Call(service, context, body.input, timeout_ms, context.token)
-        await _answer(send, 200, _answer_of(await self._perform(call, receive), context))
+        return reply(200, _answer_of(await self._perform(call, request.receive), context))
 
-    def _context(self, headers: dict[str, bytes], body: ExecBody) -> Context:
+    def _context(self, headers: Headers, body: ExecBody) -> Context:
         self._unnamed += 1
-        attempt = headers.get("x-windlass-attempt", b"").decode("latin-1")
+        attempt = headers.get("x-windlass-attempt", "")
         return Context(
             attempt_id=attempt or f"call-{self._unnamed}",
             run_id=run_of(attempt),
             task_id=task_of(attempt),
-            node=unquote(headers.get("x-windlass-node", b"").decode("latin-1")),
-            number=_whole(headers.get("x-windlass-number")) or _number_in(attempt),
+            node=unquote(headers.get("x-windlass-node", "")),
+            number=_whole(headers.get("x-windlass-number", "")) or _number_in(attempt),
             params=body.params or {},
-            role=headers.get("x-windlass-role", b"work").decode("latin-1"),
+            role=headers.get("x-windlass-role", "work"),
             feedback=body.feedback,
             desk=self._desk if attempt else None,
             env=body.env,
-            token=headers.get("x-windlass-token", b"").decode("latin-1"),
+            token=headers.get("x-windlass-token", ""),
         )
 
     async def _perform(self, call: Call, receive: Receive) -> Outcome:
@@ -191,20 +182,12 @@ async def _watch(receive: Receive, context: Context) -> None:
     context.stop(Stop.CANCELLED)
 
 
-async def _receive_body(receive: Receive) -> bytes:
+async def _body_of(request: Request) -> ExecBody:
     body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _Gone
-        body += message.get("body", b"")
+    async for chunk in request.stream():
+        body += chunk
         if len(body) > BODY_BYTES_MAX:
             raise ValueError("the body is too large")
-        if not message.get("more_body"):
-            return bytes(body)
-
-
-def _read_body(body: bytes) -> ExecBody:
     return msgspec.json.decode(body, type=ExecBody)
 
 
@@ -216,20 +199,17 @@ def _answer_of(outcome: Outcome, context: Context) -> ExecAnswer:
     return ExecAnswer(msgspec.Raw(b"null"), fault.message, fault.kind, fault.retry_after_ms, *said)
 
 
-async def _answer(send: Send, status: int, body: object) -> None:
-    content = msgspec.json.encode(body)
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(content)).encode()),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
+def reply(status: int, body: object) -> Response:
+    return Response(msgspec.json.encode(body), status, media_type="application/json")
 
 
-def _whole(text: bytes | None) -> int:
-    return int(text) if text and text.isdigit() else 0
+def refusal(status: int, why: str) -> Response:
+    return reply(status, {"error": why})
+
+
+def _whole(text: str) -> int:
+    return int(text) if len(text) <= _DIGITS_MAX and text.isdecimal() else 0
 
 
 def _number_in(attempt_id: str) -> int:
-    number = attempt_id.rpartition("@")[2]
-    return int(number) if number.isdecimal() else 1
+    return _whole(attempt_id.rpartition("@")[2]) or 1

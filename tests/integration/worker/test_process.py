@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -137,6 +138,8 @@ def test_a_push_worker_registers_where_it_listens_and_serves_calls(
     assert answer.status_code == 200
     told = {"attempt": "run-1~a.0@2", "run": "run-1", "number": 2}
     assert answer.json() == {"result": told, "error": ""}
+    odd = {"X-Windlass-Attempt": "run-1~a.0@" + "9" * 5_000, "X-Windlass-Number": "9" * 5_000}
+    assert httpx.post(f"{at}/exec/whoami", json=body, headers=odd).json()["result"]["number"] == 1
     unknown = httpx.post(f"{at}/exec/nope", json=body)
     assert unknown.status_code == 404
     assert "nope" in unknown.json()["error"]
@@ -151,7 +154,8 @@ def test_a_push_worker_registers_where_it_listens_and_serves_calls(
 
 def test_a_call_can_be_cancelled_by_its_attempt(pushed: tuple[Process, str]) -> None:
     _, at = pushed
-    headers = {"X-Windlass-Attempt": "run-1~a.0@1"}
+    headers = {"X-Windlass-Attempt": "run-1~50%41.0@1"}
+    cancel = f"{at}/cancel/{quote('run-1~50%41.0@1', safe='')}"
     answers: list[dict[str, str]] = []
 
     def call() -> None:
@@ -162,10 +166,10 @@ def test_a_call_can_be_cancelled_by_its_attempt(pushed: tuple[Process, str]) -> 
     thread.start()
     while httpx.get(f"{at}/healthz").json()["load"] == 0:
         time.sleep(0.01)
-    assert httpx.post(f"{at}/cancel/run-1~a.0@1").status_code == 200
+    assert httpx.post(cancel).status_code == 200
     thread.join(5)
     assert answers[0]["kind"] == "cancelled"
-    assert httpx.post(f"{at}/cancel/run-1~a.0@1").status_code == 404
+    assert httpx.post(cancel).status_code == 404
 
 
 def test_a_caller_that_hangs_up_stops_its_call(pushed: tuple[Process, str]) -> None:

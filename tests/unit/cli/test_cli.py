@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.cli.conftest import Invoke, Server
 from windlass.cli import failures, texts
-from windlass.cli.params import read_params
+from windlass.cli.params import flow_version, read_params
 from windlass.client import RunFailed, WaitTimeout
 from windlass.client.shapes import RunInfo
 from windlass.model import errors
@@ -171,6 +171,9 @@ def test_parameters_that_make_no_sense_are_refused_with_a_hint() -> None:
     for wrong in ("a", "=b", "a:=x"):
         with pytest.raises(errors.BadRequest):
             read_params("", [wrong])
+    for wrong in ("@1", "greet@x", "greet@" + "9" * 5_000):
+        with pytest.raises(errors.BadRequest, match="NAME@VERSION"):
+            flow_version(wrong)
     with pytest.raises(errors.BadRequest, match="must be a JSON object"):
         read_params("[1]", [])
 

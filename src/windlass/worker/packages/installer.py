@@ -218,11 +218,11 @@ class Installer:
         """Gone from sight at once, gone from disk a little later."""
         workshop = self._root / WORKSHOP
         workshop.mkdir(exist_ok=True)
-        grave = Path(tempfile.mkdtemp(prefix="removed-", dir=workshop))
+        aside = Path(tempfile.mkdtemp(prefix="removed-", dir=workshop))
         if folder.exists():
-            folder.rename(grave / "package")
+            folder.rename(aside / "package")
             sync_folder(folder.parent)
-        _remove(grave)
+        _remove(aside)
 
     def _drop_empty(self, folder: Path) -> None:
         with contextlib.suppress(OSError):  # other versions are in it

@@ -24,7 +24,7 @@ from windlass.worker.resources.store import Store
 LOW_WATER = 0.9
 """Eviction goes on to this share of a limit, so that it need not begin again at once."""
 
-GRAVES = "removed"
+REMOVED = "removed"
 """Where folders go that are about to be deleted, below the data folder."""
 
 MEMORY_S = 3600.0
@@ -59,7 +59,7 @@ class Resources:
         self._lock = threading.RLock()
         self._store = Store(settings.data_dir / "resources.db")
         self._last_gc_s = 0.0
-        shutil.rmtree(settings.data_dir / GRAVES, ignore_errors=True)
+        shutil.rmtree(settings.data_dir / REMOVED, ignore_errors=True)
         self._handles = {handle.resource_id: handle for handle in self._recovered()}
 
     def close(self) -> None:
@@ -190,9 +190,9 @@ class Resources:
             # Resolved, as the paths of resources are.
             folder = run_dir(self.settings.data_dir.resolve(), scope)
             in_use = any(handle.in_use for handle in found)
-            grave = None if in_use or self._anything_in(folder) else self._bury(folder)
-        if grave is not None:
-            shutil.rmtree(grave, ignore_errors=True)
+            aside = None if in_use or self._anything_in(folder) else self._move_aside(folder)
+        if aside is not None:
+            shutil.rmtree(aside, ignore_errors=True)
         return len(found)
 
     def expire_runs(self, in_flight: Collection[str]) -> list[str]:
@@ -206,22 +206,22 @@ class Resources:
             if folder in kept or not untouched(folder, before):
                 continue
             with self._lock:
-                grave = None if self._anything_in(folder) else self._bury(folder)
-            if grave is not None:
-                shutil.rmtree(grave, ignore_errors=True)
+                aside = None if self._anything_in(folder) else self._move_aside(folder)
+            if aside is not None:
+                shutil.rmtree(aside, ignore_errors=True)
                 gone.append(folder.name)
         return gone
 
-    def _bury(self, folder: Path) -> Path | None:
+    def _move_aside(self, folder: Path) -> Path | None:
         """Take a folder out of sight at once; its files may take longer, and hold nobody up."""
-        graves = self.settings.data_dir.resolve() / GRAVES
-        graves.mkdir(exist_ok=True)
-        grave = graves / uuid.uuid4().hex
+        removed = self.settings.data_dir.resolve() / REMOVED
+        removed.mkdir(exist_ok=True)
+        aside = removed / uuid.uuid4().hex
         try:
-            folder.rename(grave)
+            folder.rename(aside)
         except OSError:
             return None  # there is none, or it cannot go now
-        return grave
+        return aside
 
     def _anything_in(self, folder: Path) -> bool:
         """Whether a resource that outlives its run lies in the run's folder."""
