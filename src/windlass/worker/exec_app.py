@@ -101,7 +101,7 @@ class ExecApp:
             await answer(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
-        path = request.url.path
+        path: str = request.scope["path"]  # decoded once, where request.url spells it anew
         kind, _, name = path.removeprefix("/").partition("/")
         if path == "/healthz":
             return reply(200, {"ok": True, "load": self.load()})
