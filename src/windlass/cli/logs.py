@@ -16,7 +16,10 @@ from windlass.client.shapes import AttemptInfo
 from windlass.model.ids import task_of
 
 GOOD = ("succeeded", "claimed", "running")
-_PAUSE_S = 0.5
+_WAIT_MS = 20_000
+"""How long the server is asked to wait for the next entry."""
+_PAUSE_S = 0.2
+"""After an answer without entries: a server that is about to stop waits no more."""
 
 
 class LogPrinter:
@@ -52,12 +55,13 @@ class LogPrinter:
                 attempt=self._attempt,
                 level=self._level,
                 cursor=cursor,
+                wait_ms=_WAIT_MS if going_on else 0,
             )
             yield from (entry for entry in page.items if self._is_meant(entry.task))
             cursor = page.next or page.position or ""
             if page.next is None and not going_on:
                 return
-            if page.next is None:
+            if page.next is None and not page.items:
                 time.sleep(_PAUSE_S)
 
     def _is_meant(self, task: str) -> bool:

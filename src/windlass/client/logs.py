@@ -37,8 +37,13 @@ def logs(
     q: str = "",
     limit: int = 500,
     cursor: str = "",
+    wait_ms: int = 0,
 ) -> ApiCall[LogPage]:
     """What the attempts of a run said, in the order of time: of one task by its id, of the attempts
-    with a number or of one by its id, at least so serious, with a text in it."""
+    with a number or of one by its id, at least so serious, with a text in it. With `wait_ms` the
+    server answers when there is something, the run has ended, or that time is over."""
     query = listing(limit, cursor, task=task, attempt=str(attempt), level=level, q=q)
-    return ApiCall("GET", f"{run_path(run_id)}/logs", LogPage, query)
+    if wait_ms:
+        query["waitMs"] = wait_ms
+    path = f"{run_path(run_id)}/logs"
+    return ApiCall("GET", path, LogPage, query, wait_s=wait_ms / 1000)

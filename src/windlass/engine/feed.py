@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Generator, Iterable
+from contextlib import contextmanager
 from typing import Generic, TypeVar, cast
 
-from windlass.engine.notices import stopped
+from windlass.engine.notices import stopped, talking
 from windlass.model.ids import run_of
 from windlass.model.rows import Event, Run, Task, Timer
 from windlass.model.states import RUN_ENDED, TASK_ENDED
@@ -51,11 +52,43 @@ class Ends(Generic[R]):
         return bool(self._waiters)
 
 
+class Watchers:
+    """Those who want to know whenever something is new of a run."""
+
+    def __init__(self) -> None:
+        self._events: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+
+    @contextmanager
+    def watching(self, run_id: str, heard: asyncio.Event) -> Generator[None]:
+        """Set the event whenever there is something new, here or elsewhere; for `EVERY_RUN`, when
+        there is of any run elsewhere."""
+        self._events[run_id].add(heard)
+        try:
+            yield
+        finally:
+            self._events[run_id].discard(heard)
+            if not self._events[run_id]:
+                del self._events[run_id]
+
+    def wake(self, run_ids: Iterable[str]) -> None:
+        for run_id in run_ids:
+            for heard in self._events.get(run_id, ()):
+                heard.set()
+
+    def wake_all(self) -> None:
+        self.wake(list(self._events))
+
+
 class Feed:
     """Wake-ups by run, by attempt and for timers. Losing one costs time, never correctness."""
 
     def __init__(self) -> None:
-        self._runs: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self.runs = Watchers()
+        """Of runs that move."""
+        self.logs = Watchers()
+        """Of what attempts of runs log while they run."""
+        self.on_logs: list[Callable[[Collection[str]], None]] = []
+        """Told which runs have logged something, whichever process kept it."""
         self.run_ends: Ends[Run] = Ends()
         self.task_ends: Ends[Task] = Ends()
         self.timers = asyncio.Event()
@@ -73,9 +106,9 @@ class Feed:
             kind = cast(Event, event).type
             self.counts[kind] = self.counts.get(kind, 0) + 1
         for table in (writes.made, writes.changed):
-            for run in cast("dict[str, Run]", table.get(Run, {})).values():
-                for waiter in self._runs.get(run.id, ()):
-                    waiter.set()
+            moved = cast("dict[str, Run]", table.get(Run, {}))
+            self.runs.wake(moved)
+            for run in moved.values():
                 if run.state in RUN_ENDED:
                     self.run_ends.tell(run.id, run)
         if self.task_ends:
@@ -84,6 +117,7 @@ class Feed:
                     self.task_ends.tell(task.id, task)
         self._note_timers(writes)
         self._note_stops(writes)
+        self.logged(talking(writes))
 
     def _note_timers(self, writes: Writes) -> None:
         timers = cast("dict[str, Timer]", writes.made.get(Timer, {}))
@@ -101,19 +135,12 @@ class Feed:
         for tell in self.on_stop:
             tell(attempt_id, worker_id)
 
-    def watch(self, run_id: str) -> asyncio.Event:
-        """An event that is set whenever the run moves, here or elsewhere; for `EVERY_RUN`, when
-        any run does elsewhere. Give it back with `unwatch`."""
-        waiter = asyncio.Event()
-        self._runs[run_id].add(waiter)
-        return waiter
-
-    def unwatch(self, run_id: str, waiter: asyncio.Event) -> None:
-        waiters = self._runs.get(run_id)
-        if waiters is not None:
-            waiters.discard(waiter)
-            if not waiters:
-                del self._runs[run_id]
+    def logged(self, run_ids: Collection[str]) -> None:
+        """Attempts of these runs have logged something, here or elsewhere."""
+        if run_ids:
+            self.logs.wake(run_ids)
+            for tell in self.on_logs:
+                tell(run_ids)
 
     def mail(self) -> None:
         for tell in self.on_mail:
@@ -123,18 +150,15 @@ class Feed:
         """Another process moved these runs: whoever watches one of them, or all, looks again."""
         if not run_ids:
             return
-        for run_id in (*run_ids, EVERY_RUN):
-            for waiter in self._runs.get(run_id, ()):
-                waiter.set()
+        self.runs.wake((*run_ids, EVERY_RUN))
         for ends in (self.run_ends, self.task_ends):
             if ends:
                 ends.look(lambda id_: run_of(id_) in run_ids)
 
     def wake_all(self) -> None:
         """Another process committed something: everybody looks again."""
-        for waiters in self._runs.values():
-            for waiter in waiters:
-                waiter.set()
+        self.runs.wake_all()
+        self.logs.wake_all()
         for ends in (self.run_ends, self.task_ends):
             ends.look(lambda id_: True)
         self.timers.set()

@@ -1,10 +1,10 @@
 """What processes on one database tell each other of a commit, as short texts.
 
-`queue Q`: tasks wait in Q that nobody here could take. `runs A B …`: these runs moved. `stop A W`:
-whoever has the connection of worker W should tell it to stop attempt A. `mail`: effects wait to be
-done. `limits`: a rule on limits or a resource of environments has changed, or a service wants to be
-left alone. A notice only has somebody look sooner: what it is about is in the database, and is
-found there without it too.
+`queue Q`: tasks wait in Q that nobody here could take. `runs A B …`: these runs moved. `logs A B
+…`: attempts of these runs logged something. `stop A W`: whoever has the connection of worker W
+should tell it to stop attempt A. `mail`: effects wait to be done. `limits`: a rule on limits or a
+resource of environments has changed, or a service wants to be left alone. A notice only has
+somebody look sooner: what it is about is in the database, and is found there without it too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ import msgspec
 from windlass.model.effects import Effect
 from windlass.model.envs import EnvResource
 from windlass.model.limits import LimitRule
-from windlass.model.rows import Attempt, Run
+from windlass.model.rows import Attempt, LogChunk, Run
 from windlass.ports.store import Writes
 
 _RUNS_EACH = 150
@@ -28,6 +28,7 @@ class News(msgspec.Struct):
 
     queues: set[str] = msgspec.field(default_factory=set[str])
     runs: set[str] = msgspec.field(default_factory=set[str])
+    logs: set[str] = msgspec.field(default_factory=set[str])
     stops: list[tuple[str, str]] = msgspec.field(default_factory=list[tuple[str, str]])
     """Attempts, and the workers that have them."""
     mail: bool = False
@@ -40,12 +41,19 @@ def stopped(writes: Writes) -> list[Attempt]:
     return [a for a in changed if a.cancel_at is not None or a.state in _STOPPED]
 
 
+def talking(writes: Writes) -> set[str]:
+    """Runs of which a commit keeps something that their attempts logged."""
+    said = cast("dict[object, LogChunk]", writes.made.get(LogChunk, {})).values()
+    return {chunk.run_id for chunk in said}
+
+
 def notices_of(writes: Writes, queues: Iterable[str]) -> list[str]:
     """What others should hear of a commit that leaves tasks in these queues."""
     moved = [*writes.made.get(Run, ()), *writes.changed.get(Run, ())]
     notices = [f"queue {queue}" for queue in sorted(queues)]
-    for first in range(0, len(moved), _RUNS_EACH):
-        notices.append(f"runs {' '.join(moved[first : first + _RUNS_EACH])}")
+    for kind, ids in (("runs", moved), ("logs", sorted(talking(writes)))):
+        for first in range(0, len(ids), _RUNS_EACH):
+            notices.append(f"{kind} {' '.join(ids[first : first + _RUNS_EACH])}")
     notices += [f"stop {attempt.id} {attempt.worker_id}" for attempt in stopped(writes)]
     if writes.made.get(Effect):
         notices.append("mail")
@@ -67,6 +75,8 @@ def read(notices: Sequence[str]) -> News:
                 news.queues.add(rest)
             case "runs":
                 news.runs.update(rest.split())
+            case "logs":
+                news.logs.update(rest.split())
             case "stop":
                 attempt, _, worker = rest.partition(" ")
                 news.stops.append((attempt, worker))

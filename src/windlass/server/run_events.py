@@ -31,11 +31,11 @@ async def follow(
 ) -> AsyncGenerator[Event | None]:
     """Events of a run by `seq`, without a gap, until it has ended; None when nothing has come for
     so long."""
-    waiter = engine.feed.watch(run_id)
+    moved = asyncio.Event()
     idle_s = 0.0
-    try:
+    with engine.feed.runs.watching(run_id, moved):
         while True:
-            waiter.clear()
+            moved.clear()
             rows = await events_after(engine, run_id, after, EVENTS_MAX)
             for row in rows:
                 after = row.seq
@@ -48,14 +48,12 @@ async def follow(
                 idle_s = 0.0
                 continue
             try:
-                await asyncio.wait_for(waiter.wait(), engine.settings.look_s)
+                await asyncio.wait_for(moved.wait(), engine.settings.look_s)
             except TimeoutError:
                 idle_s += engine.settings.look_s
                 if idle_s >= keepalive_s:
                     idle_s = 0.0
                     yield None
-    finally:
-        engine.feed.unwatch(run_id, waiter)
 
 
 async def has_ended(engine: Engine, run_id: str, seq: int) -> bool:

@@ -20,7 +20,7 @@ _LONG_S = 2.0
 
 
 async def wait_for_news(request: Request, heard: asyncio.Event, wait_s: float) -> None:
-    """Wait until a worker that can take nothing is to be told something, or has hung up."""
+    """Wait until there is something to tell the caller, or they have hung up."""
     waits = [
         asyncio.ensure_future(heard.wait()),
         asyncio.ensure_future(hung_up(request)),

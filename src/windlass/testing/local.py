@@ -161,10 +161,10 @@ class LocalEngine:
 
     async def _until(self, run_id: str, good: Callable[[Run], bool], wait_s: float) -> Run:
         deadline = time.monotonic() + wait_s
-        waiter = self.engine.feed.watch(run_id)
-        try:
+        moved = asyncio.Event()
+        with self.engine.feed.runs.watching(run_id, moved):
             while True:
-                waiter.clear()
+                moved.clear()
                 run = self.database.table(Run)[run_id]
                 if good(run):
                     return run
@@ -172,11 +172,9 @@ class LocalEngine:
                     raise TimeoutError(f"run {run_id} is {run.state} at node {run.node}")
                 self._pass_time()
                 try:
-                    await asyncio.wait_for(waiter.wait(), 0.05)
+                    await asyncio.wait_for(moved.wait(), 0.05)
                 except TimeoutError:
                     continue
-        finally:
-            self.engine.feed.unwatch(run_id, waiter)
 
     def _pass_time(self) -> None:
         """Jump to the next timer when only time can move anything."""

@@ -1,6 +1,7 @@
 """A run's logs are one stream: in the order of time, live, each entry once, narrowed as asked."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ import anyio
 import httpx
 import pytest
 
-from windlass.testing.processes import ServerProcess, worker_process
+from windlass.testing.processes import ServerProcess, started, worker_process
 
 pytestmark = pytest.mark.anyio
 HERE = Path(__file__).parent
@@ -187,6 +188,44 @@ async def test_pages_lose_nothing_and_repeat_nothing_while_lines_arrive(
         newest = await talk.page(order="newest", limit=5)
         assert newest["items"] == whole[-5:]
         assert (await talk.page(cursor=newest["position"]))["items"] == []
+
+
+async def test_who_waits_is_told_what_comes_by_another_server_and_when_the_run_ends(
+    server: ServerProcess, module_database: str, tmp_path: Path
+) -> None:
+    async def wait(reader: httpx.AsyncClient, run: str, cursor: str) -> tuple[Json, float]:
+        asked: dict[str, str | int] = {"waitMs": 15_000, "cursor": cursor}
+        answer = await reader.get(f"/api/v1/runs/{run}/logs", params=asked)
+        assert answer.status_code == 200, answer.text
+        return answer.json(), time.monotonic()
+
+    other = ServerProcess(module_database, "--no-auth", log=tmp_path / "other.log")
+    async with talking(server, tmp_path, "x") as talk:
+        with started(other):
+            async with httpx.AsyncClient(base_url=other.url, timeout=30) as reader:
+                page = await talk.page()
+                for text in ("one", "two"):
+                    waits = asyncio.ensure_future(wait(reader, talk.run, page["position"]))
+                    await asyncio.sleep(0.7)
+                    assert not waits.done()
+                    talk.say("x", text)
+                    await talk.until(text)
+                    kept = time.monotonic()
+                    page, at = await waits
+                    assert [item["text"] for item in page["items"]] == [text]
+                    assert at - kept < 0.4
+                waits = asyncio.ensure_future(wait(reader, talk.run, page["position"]))
+                await asyncio.sleep(0.2)
+                talk.say("x", "end")
+                assert (await talk.ended())["state"] == "succeeded"
+                ended = time.monotonic()
+                page, at = await waits
+                assert page["items"] == []
+                assert at - ended < 0.4
+        odd = f"/api/v1/runs/{talk.run}/logs?waitMs=5&order=newest"
+        answer = await talk.http.get(odd)
+        assert answer.status_code == 400
+        assert "order=oldest" in answer.text
 
 
 async def test_who_reads_the_newest_goes_on_with_what_comes_later(

@@ -98,10 +98,12 @@ def test_one_task_is_named_by_its_node_and_the_rest_is_the_servers_to_narrow(
 
 
 @pytest.mark.parametrize("states", [["running", "running", "running", "succeeded"]])
-def test_who_follows_is_told_until_the_run_has_ended(invoke: Invoke) -> None:
+def test_who_follows_is_told_until_the_run_has_ended(server: Server, invoke: Invoke) -> None:
     shown = invoke("run", "logs", ID, "-f", "--json").output
     texts = [json.loads(line)["text"] for line in shown.splitlines()]
     assert texts == ["one", "two", "three\nlines", "four"]
+    asked = [r.url.params.get("waitMs") for r in server.requests if r.url.path.endswith("/logs")]
+    assert asked == ["20000", "20000", None], "it is told, rather than asking again and again"
 
 
 def test_json_is_the_entries_as_they_are(invoke: Invoke) -> None:

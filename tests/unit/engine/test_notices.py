@@ -9,7 +9,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.feed import EVERY_RUN
 from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.notices import notices_of, read
-from windlass.model.rows import Attempt, Row, Run
+from windlass.model.rows import Attempt, LogChunk, Row, Run
 from windlass.model.states import AttemptState, RunState
 from windlass.ports.store import Writes
 from windlass.testing.memory import MemoryDatabase, MemoryStore
@@ -66,8 +66,7 @@ async def test_whoever_watches_a_run_here_hears_that_it_moved_elsewhere() -> Non
     told: list[tuple[str, str]] = []
     here.feed.on_stop.append(lambda *stop: told.append(stop))
     row = run(1)
-    watcher, everything = here.feed.watch(row.id), here.feed.watch(EVERY_RUN)
-    other = here.feed.watch("another run")
+    watcher, everything, other = asyncio.Event(), asyncio.Event(), asyncio.Event()
     end = here.feed.run_ends.expect(row.id)
     held = attempt(row.id, cancel_at=5)
     writes = Writes(made={Run: {row.id: row}, Attempt: {held.id: held}})
@@ -75,9 +74,33 @@ async def test_whoever_watches_a_run_here_hears_that_it_moved_elsewhere() -> Non
     writes.notices = [*notices_of(writes, ()), *notices_of(stop, ())]
     async with elsewhere.session() as session:
         await session.save(writes)
-    await asyncio.wait_for(NoticeListener(here).run_once(), 5)
+    runs = here.feed.runs
+    with (
+        runs.watching(row.id, watcher),
+        runs.watching(EVERY_RUN, everything),
+        runs.watching("another run", other),
+    ):
+        await asyncio.wait_for(NoticeListener(here).run_once(), 5)
     assert watcher.is_set()
     assert everything.is_set()
     assert not other.is_set()
     assert end.result() is None, "it is time to look"
     assert told == [(held.id, "a worker")]
+
+
+async def test_whoever_reads_the_logs_of_a_run_here_hears_what_was_logged_elsewhere() -> None:
+    database = MemoryDatabase(lambda: 1_000)
+    here = Engine(MemoryStore(database, "here"))
+    elsewhere = MemoryStore(database, "elsewhere")
+    mine, other, told = asyncio.Event(), asyncio.Event(), list[str]()
+    here.feed.on_logs.append(told.extend)
+    said = LogChunk(attempt_id="r~a.1@1", number=0, run_id="r", channel="log", text="x", at=1)
+    writes = Writes(made={LogChunk: {said.pk: said}})
+    writes.notices = notices_of(writes, ())
+    async with elsewhere.session() as session:
+        await session.save(writes)
+    with here.feed.logs.watching("r", mine), here.feed.logs.watching("other", other):
+        await asyncio.wait_for(NoticeListener(here).run_once(), 5)
+    assert mine.is_set()
+    assert not other.is_set()
+    assert told == ["r"]

@@ -133,7 +133,8 @@ async def test_an_id_of_thousands_of_digits_is_no_place_to_go_on_from() -> None:
 
 async def test_what_a_run_logs_is_told_of_to_its_tenant_without_the_text() -> None:
     database = MemoryDatabase(lambda: 1_000_000)
-    hub = Hub(Engine(MemoryStore(database)))
+    made = Engine(MemoryStore(database))
+    hub = Hub(made)
     run = Run(
         id="a",
         version_id="v",
@@ -152,7 +153,7 @@ async def test_what_a_run_logs_is_told_of_to_its_tenant_without_the_text() -> No
         LogChunk(attempt_id="a~x.1@1", number=n, run_id="a", channel="log", text="secret", at=1)
         for n in range(3)
     ]
-    hub.committed(Writes(made={LogChunk: {chunk.pk: chunk for chunk in said}}))
+    made.feed.committed(Writes(made={LogChunk: {chunk.pk: chunk for chunk in said}}))
     _, kind, items = await next_of(mine)
     assert (kind, items) == ("log", [{"runId": "a"}])
     commit(hub, "b", 1)

@@ -7760,6 +7760,7 @@ export interface operations {
                 order?: string;
                 limit?: string;
                 cursor?: string;
+                waitMs?: string;
             };
             header?: never;
             path: {

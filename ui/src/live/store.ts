@@ -159,6 +159,7 @@ class LiveStore {
   /** Something happened that the stream cannot tell: heal open runs, read visible lists again. */
   private lookAgain(): void {
     for (const id of this.state.models.keys()) void this.heal(id)
+    this.heard([...this.state.models.keys()].map((runId) => ({ runId })))
     for (const key of ['runs', 'run', 'why', 'checkpoints', 'workers', 'stats']) this.soon([key], POKE_MS)
   }
 

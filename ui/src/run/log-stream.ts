@@ -55,12 +55,13 @@ export type ReadPage = (query: LogQuery, signal: AbortSignal) => Promise<LogPage
 const PAGE = 500
 const ENOUGH = 100
 const LOOKS_MAX = 20
-/** The stream tells when something was logged by way of the same server; what came by another is looked for. */
-const EVERY_MS = 2000
+/** The stream tells when something was logged, whichever server kept it; one that was missed is looked for. */
+const EVERY_MS = 10_000
+/** Soon after a failure, and after a run's end: its last words may still be on their way. */
+const AGAIN_MS = 2000
 const SOON_MS = 150
 /** What is kept on the page; the rest is in the file. */
 export const KEPT_MAX = 5000
-/** After the end of a run its last words may still be on their way. */
 const LAST_LOOKS = 3
 
 /** Reads the logs of one run under one filter, until it is stopped. */
@@ -170,7 +171,8 @@ export class LogFollower {
       })
     await this.reading
     if (!this.running) this.left -= 1
-    if (this.running || this.left > 0) this.plan(EVERY_MS)
+    const quiet = this.running && this.state.error === null
+    if (this.running || this.left > 0) this.plan(quiet ? EVERY_MS : AGAIN_MS)
   }
 
   private set(change: Partial<LogState>): void {

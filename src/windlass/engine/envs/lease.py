@@ -15,19 +15,17 @@ _LOOK_S = 1.0
 
 async def watch(engine: Engine, session: EnvSession, revoked: asyncio.Event) -> None:
     """Notice when the session goes on to another, or ends."""
-    waiter = engine.feed.watch(session.run_id)
-    try:
+    moved = asyncio.Event()
+    with engine.feed.runs.watching(session.run_id, moved):
         while not revoked.is_set():
-            waiter.clear()
+            moved.clear()
             if not await is_still_held(engine, session):
                 revoked.set()
                 return
             try:
-                await asyncio.wait_for(waiter.wait(), _LOOK_S)
+                await asyncio.wait_for(moved.wait(), _LOOK_S)
             except TimeoutError:
                 continue
-    finally:
-        engine.feed.unwatch(session.run_id, waiter)
 
 
 async def is_still_held(engine: Engine, session: EnvSession) -> bool:

@@ -41,6 +41,7 @@ class NoticeListener:
         if news.queues:
             engine.advance.look_again(news.queues)
         engine.feed.moved_elsewhere(news.runs)
+        engine.feed.logged(news.logs)
         for attempt_id, worker_id in news.stops:
             engine.feed.stop(attempt_id, worker_id)
         if news.mail:

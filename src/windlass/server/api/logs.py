@@ -1,22 +1,32 @@
 """What attempts of a run said, as one stream."""
 
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
 from starlette.requests import Request
 from starlette.responses import Response
 
+from windlass.engine import runs
 from windlass.model.errors import BadRequest
 from windlass.model.log_marks import LEVELS
 from windlass.model.rows import Run
+from windlass.model.states import RUN_ENDED
 from windlass.protocol.logs_api import LogPage
 from windlass.server.api.runs import find
 from windlass.server.caller import engine_of
 from windlass.server.context import context_of
-from windlass.server.http import number_of, page_limit, reply
+from windlass.server.http import number_of, page_limit, reply, whole_number
 from windlass.server.log_cursor import FIRST, LAST, RESULT, LogCursor, read_cursor
 from windlass.server.log_stream import LogReader, Wanted
 from windlass.server.log_texts import CHANNELS
 from windlass.server.routes import Route
+from windlass.server.waiting import wait_for_news
 
-_QUERY = ("task", "attempt", "level", "q", "channel", "order", "limit", "cursor")
+_QUERY = ("task", "attempt", "level", "q", "channel", "order", "limit", "cursor", "waitMs")
+_WAIT_MS_MAX = 60_000
+_GATHER_S = 0.1
+"""Between two looks for somebody who waits: much is said in small pieces."""
 _TEXT_CHARS_MAX = 500
 _ID_CHARS_MAX = 2_000
 _ORDERS = ("oldest", "newest")
@@ -27,6 +37,7 @@ async def list_logs(request: Request) -> Response:
 
     Where a filter finds little, a page may have few entries, or none, and still a `next`. With
     `order=newest`, the first page is the end; the entries of each stand oldest first either way.
+    `waitMs` waits so long for an entry where there is none yet and the run has not ended.
     """
     run = await find(request)
     for name in request.query_params:
@@ -35,8 +46,37 @@ async def list_logs(request: Request) -> Response:
     wanted = wanted_in(request, run)
     cursor = cursor_in(request)
     limit = page_limit(request, 200, 1000)
-    await context_of(request).link.feedback.flush()
-    return reply(await LogReader(engine_of(request), run.id, wanted, cursor).page(limit))
+    wait_ms = whole_number(request, "waitMs", 0, _WAIT_MS_MAX)
+    if wait_ms and cursor.backwards:
+        raise BadRequest("waitMs goes with order=oldest: what is to come is the newest")
+
+    async def read() -> LogPage:
+        await context_of(request).link.feedback.flush()
+        return await LogReader(engine_of(request), run.id, wanted, cursor).page(limit)
+
+    return reply(await (first_entries(request, run.id, read, wait_ms) if wait_ms else read()))
+
+
+async def first_entries(
+    request: Request, run_id: str, read: Callable[[], Awaitable[LogPage]], wait_ms: int
+) -> LogPage:
+    """A page as soon as it has entries, or the run has ended, or the time is over."""
+    engine = engine_of(request)
+    until = time.monotonic() + wait_ms / 1000
+    heard = asyncio.Event()
+    with engine.feed.runs.watching(run_id, heard), engine.feed.logs.watching(run_id, heard):
+        while True:
+            heard.clear()
+            # Before the page: what an attempt said at its end is then in it.
+            over = (await runs.get_run(engine, run_id)).state in RUN_ENDED
+            page = await read()
+            left_s = until - time.monotonic()
+            is_leaving = await request.is_disconnected() or context_of(request).stopping.is_set()
+            if page.items or page.next or over or left_s <= 0 or is_leaving:
+                return page
+            # A notice may be lost, so it looks now and then without one.
+            await wait_for_news(request, heard, min(left_s, engine.settings.look_s))
+            await asyncio.sleep(_GATHER_S)
 
 
 def wanted_in(request: Request, run: Run) -> Wanted:

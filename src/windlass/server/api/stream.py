@@ -6,12 +6,12 @@ every few milliseconds. `Last-Event-ID` resumes as long as the ring still holds 
 otherwise the browser gets `reset` and heals each open run from its own events by `seq`. What
 another process committed is not here: then `poke` asks the browser to look again. While nobody
 listens the ring stays empty and a commit costs one comparison. Of logs it only tells which run has
-more: texts are read where logs are read.
+more, whichever process kept it: texts are read where logs are read.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -20,7 +20,7 @@ from starlette.responses import Response
 
 from windlass.engine.engine import Engine
 from windlass.engine.feed import EVERY_RUN
-from windlass.model.rows import Checkpoint, Event, LogChunk, Run, Worker
+from windlass.model.rows import Checkpoint, Event, Run, Worker
 from windlass.model.tenants import ALL, DEFAULT
 from windlass.ports.store import Writes
 from windlass.protocol.exchange import Wire
@@ -104,13 +104,11 @@ class Hub:
         self._owners: dict[str, str] = {}
         """The tenants of runs that talk, which a piece of a log does not say."""
         engine.advance.listeners.append(self.committed)
+        engine.feed.on_logs.append(self.logged)
 
     def committed(self, writes: Writes) -> None:
         """Take in one commit."""
-        if not self._readers and self._engine.store.now() - self._listened_at > _LINGER_MS:
-            # A gap nobody saw: a number from before it must not resume across it.
-            self._next += 1
-            self._ring.clear()
+        if self._is_alone():
             return
         for row in writes.made.get(Event, {}).values():
             event = cast(Event, row)
@@ -119,9 +117,26 @@ class Hub:
             for rows in (writes.made, writes.changed):
                 for row in rows.get(table, {}).values():
                     self._add(kind, row, None)
-        if said := writes.made.get(LogChunk):
-            for run_id in {cast(LogChunk, row).run_id for row in said.values()}:
-                self._add("log", run_id, None)
+        self._wake()
+
+    def logged(self, run_ids: Collection[str]) -> None:
+        """Take in that runs have logged something, here or elsewhere."""
+        if self._is_alone():
+            return
+        for run_id in run_ids:
+            self._add("log", run_id, None)
+        self._wake()
+
+    def _is_alone(self) -> bool:
+        """Whether nobody has listened for a while, and the ring is kept empty."""
+        if self._readers or self._engine.store.now() - self._listened_at <= _LINGER_MS:
+            return False
+        # A gap nobody saw: a number from before it must not resume across it.
+        self._next += 1
+        self._ring.clear()
+        return True
+
+    def _wake(self) -> None:
         for reader in self._readers:
             reader.set()
 
@@ -159,33 +174,35 @@ class Hub:
         """The stream of one browser of a tenant, until it leaves or the server stops."""
         resumed = self.resume(last_id)
         reader = asyncio.Event()
-        others = self._engine.feed.watch(EVERY_RUN)
+        others = asyncio.Event()
         self._readers.add(reader)
         at = self.newest if resumed is None else resumed
         try:
-            yield self._message(at, "hello" if resumed is not None or not last_id else "reset", [])
-            while not stopping.is_set():
-                found = self.after(at)
-                if found is None:
-                    at = self.newest
-                    yield self._message(at, "reset", [])
-                elif found:
-                    for message in self._messages(await self._for(tenant, found)):
-                        yield message
-                    at = found[-1].number
-                    await asyncio.sleep(_GATHER_S)
-                elif others.is_set():
-                    others.clear()
-                    yield self._message(at, "poke", [])
-                    await asyncio.sleep(_GATHER_S)
-                else:
-                    reader.clear()
-                    if not await any_set(reader, others, stopping):
-                        yield b": still here\n\n"
+            with self._engine.feed.runs.watching(EVERY_RUN, others):
+                yield self._message(
+                    at, "hello" if resumed is not None or not last_id else "reset", []
+                )
+                while not stopping.is_set():
+                    found = self.after(at)
+                    if found is None:
+                        at = self.newest
+                        yield self._message(at, "reset", [])
+                    elif found:
+                        for message in self._messages(await self._for(tenant, found)):
+                            yield message
+                        at = found[-1].number
+                        await asyncio.sleep(_GATHER_S)
+                    elif others.is_set():
+                        others.clear()
+                        yield self._message(at, "poke", [])
+                        await asyncio.sleep(_GATHER_S)
+                    else:
+                        reader.clear()
+                        if not await any_set(reader, others, stopping):
+                            yield b": still here\n\n"
         finally:
             self._readers.discard(reader)
             self._listened_at = self._engine.store.now()
-            self._engine.feed.unwatch(EVERY_RUN, others)
 
     async def _for(self, tenant: str, entries: list[RingEntry]) -> list[RingEntry]:
         """What somebody of a tenant may hear of, in order."""

@@ -192,8 +192,8 @@ class Events:
 
     async def _look(self) -> None:
         """See now and then what other processes did: once for all streams, while there are any."""
-        others = self._engine.feed.watch(EVERY_RUN)
-        try:
+        others = asyncio.Event()
+        with self._engine.feed.runs.watching(EVERY_RUN, others):
             while self._streams:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(others.wait(), _LOOK_S)
@@ -203,8 +203,6 @@ class Events:
                 except Unavailable as error:
                     log.info("streams wait: %s", error)
                 await asyncio.sleep(_GATHER_S)
-        finally:
-            self._engine.feed.unwatch(EVERY_RUN, others)
 
     async def _look_once(self) -> None:
         streams = [stream for some in self._streams.values() for stream in some]
