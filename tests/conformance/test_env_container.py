@@ -280,6 +280,28 @@ async def test_a_crash_between_two_steps_leaves_nothing_that_is_not_found(
     assert podman_server.run("images", *ours) == ""
 
 
+async def test_places_come_and_go_beside_each_other(
+    runtime: Runtime, env: ContainerBackend
+) -> None:
+    """While one's snapshots are removed, podman fails at times at what it is asked of others."""
+
+    async def live(name: str) -> None:
+        await env.allocate(runtime.spec(name))
+        await env.snapshot(name, "before")
+        await env.execute(name, 1, ["sh", "-c", "echo 1 > x"])
+        await env.still(name, 2)
+        await env.snapshot(name, "after")
+        assert (await env.changes(name, "before", "after")).added == ["/workspace/x"]
+        await env.release(name)
+
+    async def live_often(name: str) -> None:
+        for number in range(4):
+            await live(f"{name}{number}")
+
+    await asyncio.gather(*map(live_often, "abc"))
+    assert await env.list() == []
+
+
 async def test_a_container_that_is_none_of_ours_is_left_alone(
     runtime: Runtime, env: ContainerBackend, podman_server: PodmanServer
 ) -> None:

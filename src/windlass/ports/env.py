@@ -84,7 +84,7 @@ class PlaceGone(Exception):
 
 
 class PlaceError(Exception):
-    """The runtime refused, and says why; trying the same again would not help."""
+    """The runtime refused, and says why; trying the same again seldom helps."""
 
 
 class NoSuchFile(PlaceError):

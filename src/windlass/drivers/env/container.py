@@ -139,7 +139,8 @@ class ContainerBackend:
             seen = await self._containers.present(name)
             before = await self._images.find(ref)
             params = {"container": name, "repo": repo, "tag": label, "pause": "true"}
-            await self._api.call("POST", "/commit", params=params, json={}, timeout_s=_COMMIT_S)
+            asked: dict[str, Any] = {"params": params, "json": {}, "timeout_s": _COMMIT_S}
+            await self._api.call("POST", "/commit", **asked, repeatable=True)
             image = await self._images.find(ref)
             if image is None:
                 raise PlaceError(f"the runtime did not keep the snapshot {ref}")

@@ -18,6 +18,9 @@ from windlass.ports.env import PlaceError, RuntimeAway
 _SILENCE_S = 120.0
 _CONNECT_S = 5.0
 _TIMEOUT = httpx.Timeout(_SILENCE_S, connect=_CONNECT_S)
+_BUSY_PAUSES_S = (0.1, 0.3, 0.9)
+"""Podman fails (5xx) at what meets other work of its own, as at listing images while another of
+them is removed; a moment later it does it."""
 _LINE_BYTES_MAX = 1 << 20
 _SAID_MAX = 2_000
 
@@ -62,16 +65,25 @@ class DockerApi:
         json: object = None,
         content: bytes | None = None,
         timeout_s: float = _SILENCE_S,
+        repeatable: bool | None = None,
     ) -> httpx.Response:
-        """Ask; `Refused` for anything but a yes, `RuntimeAway` if nobody answers."""
-        with self._away():
-            timeout = httpx.Timeout(timeout_s, connect=_CONNECT_S)
-            request: dict[str, Any] = {"params": params, "timeout": timeout}
-            if content is not None:
-                request |= {"content": content, "headers": {"Content-Type": "application/x-tar"}}
-            elif json is not None:
-                request["json"] = json
-            answer = await self._client.request(method, path, **request)
+        """Ask; `Refused` for anything but a yes, `RuntimeAway` if nobody answers. What may be asked
+        again, as anything but a POST may if nothing else is said, outlasts a runtime that is busy.
+        """
+        timeout = httpx.Timeout(timeout_s, connect=_CONNECT_S)
+        request: dict[str, Any] = {"params": params, "timeout": timeout}
+        if content is not None:
+            request |= {"content": content, "headers": {"Content-Type": "application/x-tar"}}
+        elif json is not None:
+            request["json"] = json
+        is_repeatable = method != "POST" if repeatable is None else repeatable
+        pauses_s = list(_BUSY_PAUSES_S if is_repeatable else ())
+        while True:
+            with self._away():
+                answer = await self._client.request(method, path, **request)
+            if answer.status_code < 500 or not pauses_s:
+                break
+            await asyncio.sleep(pauses_s.pop(0))
         if answer.status_code >= 400:
             raise refusal(answer)
         return answer

@@ -51,6 +51,8 @@ _LEASE_S = 9.0
 _AT_ONCE = 200
 _TRIES_MAX = 1_000_000
 _PAUSE_S_MAX = 30.0
+_HOLD_TRIES = 8
+"""How often a runtime is asked to keep a place as it is: for a minute and a half."""
 
 OWNER, SESSION = "owner", "session"
 """Labels of places: whose they are, where several share a runtime, and which session's."""
@@ -123,6 +125,8 @@ class Follower:
         except RuntimeAway as error:
             raise NotHere(str(error)) from error
         except (PlaceGone, PlaceError) as error:
+            if isinstance(error, PlaceError) and effect.tries < _HOLD_TRIES:
+                raise  # A runtime may refuse because it is busy: it is asked again.
             log.warning("session %s cannot be kept as it is: %s", session.id, error)
             return
         await self._engine.write(taken)
