@@ -20,6 +20,7 @@ from windlass.drivers.env.browser import ChromiumBackend
 from windlass.drivers.env.browser_process import BrowserProcess
 from windlass.drivers.env.cdp import Cdp, attached, browser_at, pages_of
 from windlass.ports.env import PlaceError, PlaceGone, RuntimeAway, StalePlace
+from windlass.testing.processes import wait_until
 
 pytestmark = pytest.mark.anyio
 ROUNDS = 5
@@ -122,7 +123,9 @@ async def test_a_browser_that_died_comes_back_with_its_session(
     await env.allocate(runtime.spec("a", start_url=f"{site}/first"))
     await log_in(env, "here")
     await env.snapshot("a", "before")
-    os.kill(BrowserProcess(runtime_folder(env) / "a").pid(), signal.SIGKILL)
+    browser = BrowserProcess(runtime_folder(env) / "a")
+    os.kill(browser.pid(), signal.SIGKILL)
+    await asyncio.to_thread(wait_until, lambda: browser.pid() == 0)
     later = opened(runtime)
     await later.allocate(runtime.spec("a", start_url=f"{site}/first"))
     assert await in_page(later, "location.href") == f"{site}/first"
