@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from windlass.model.errors import BadRequest
+from windlass.model.values import DEPTH_MAX, readable
 
 
 def read_value(given: str) -> Any:
@@ -18,10 +19,10 @@ def read_value(given: str) -> Any:
             text = sys.stdin.read() if source == "-" else Path(source).read_text("utf-8")
         except OSError as error:
             raise BadRequest(f"cannot read {source}: {error.strerror}") from error
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise BadRequest(f"{source} is not JSON: {error}") from error
+        except UnicodeDecodeError as error:
+            raise BadRequest(f"{source} is not UTF-8: {error.reason}") from error
+    # Python reads what no server does: NaN, halves of characters, numbers out of range.
+    return json.loads(readable(text, source))
 
 
 def read_params(base: str, pairs: Iterable[str]) -> dict[str, Any]:
@@ -67,14 +68,15 @@ def _pair(pair: str) -> tuple[str, Any]:
     if not name.endswith(":"):
         return name, text
     try:
-        return name[:-1], json.loads(text)
-    except json.JSONDecodeError as error:
-        hint = f"for plain text write {name[:-1]}={text}"
-        raise BadRequest(f'"{text}" is not JSON ({error.msg}); {hint}') from error
+        return name[:-1], json.loads(readable(text, f'"{text:.60}"'))
+    except BadRequest as error:
+        raise BadRequest(f"{error}; for plain text write {name[:-1]}={text:.60}") from error
 
 
 def _put(params: dict[str, Any], path: str, value: Any) -> None:
     *parents, last = path.split(".")
+    if len(parents) >= DEPTH_MAX:
+        raise BadRequest(f'"{path:.60}" is more than {DEPTH_MAX} levels deep')
     place = params
     for step in parents:
         inner: object = place.setdefault(step, {})

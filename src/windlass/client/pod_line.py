@@ -10,6 +10,7 @@ import msgspec
 from windlass.client.backoff import Backoff
 from windlass.client.problems import error_of
 from windlass.model.errors import StaleLease, Unavailable, WindlassError
+from windlass.model.values import encoded
 from windlass.protocol.blackboard import BoardFound, BoardRead, BoardView, BoardWrite, BoardWrote
 from windlass.protocol.exchange import ActionEnd, ActionStart
 from windlass.protocol.pod_reports import PODS_PATH
@@ -43,7 +44,7 @@ class PodLine:
 
     def say(self, where: str, said: Any, patience_s: float = ASIDE_S) -> bytes:
         """What the server answers; its refusals are raised as the errors they are."""
-        body = msgspec.json.encode(said, enc_hook=str)
+        body = encoded(said, str)
         backoff, give_up = Backoff(first_s=0.2, most_s=10.0), time.monotonic() + patience_s
         while True:
             try:

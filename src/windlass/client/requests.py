@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 import msgspec
 
 from windlass.client.problems import ServerError
+from windlass.model.values import encoded
 
 T = TypeVar("T")
 
@@ -60,7 +61,7 @@ class _Dumps(Protocol):
 
 def encode(value: object) -> bytes:
     """JSON of anything sensible: plain values, structs, data classes, pydantic models."""
-    return msgspec.json.encode(value, enc_hook=_plain)
+    return encoded(value, _plain)
 
 
 def _plain(value: object) -> object:

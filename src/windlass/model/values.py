@@ -4,6 +4,8 @@ JSON text is carried unparsed, so a value that cannot be read would go unnoticed
 away needs a part of it, and then again each time. `readable` is the door it has to pass first.
 """
 
+import math
+from collections.abc import Callable
 from typing import Any, TypeGuard
 
 import msgspec
@@ -86,6 +88,32 @@ def readable_object(text: bytes | str | msgspec.Raw, what: str) -> str:
     if not found.lstrip().startswith("{"):
         raise BadRequest(f"{what} must be a JSON object")
     return found
+
+
+def encoded(value: object, plain: Callable[[Any], Any]) -> bytes:
+    """A value as JSON, with what `plain` makes of objects that have none; `ValueError` for NaN and
+    the infinities, which would become null without a word."""
+    text = msgspec.json.encode(value, enc_hook=plain)
+    if b"null" in text:  # else there is no need to look
+        _refuse_what_is_no_number(
+            msgspec.to_builtins(
+                value, enc_hook=lambda part: None if isinstance(part, msgspec.Raw) else plain(part)
+            )
+        )
+    return text
+
+
+def _refuse_what_is_no_number(value: Any) -> None:
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, float):
+            if not math.isfinite(part):
+                raise ValueError(f"{part} is no number in JSON; send None or a text")
+        elif isinstance(part, list | tuple):
+            pending += part
+        elif is_object(part):
+            pending += part.values()
 
 
 def size_of(value: Any) -> int:

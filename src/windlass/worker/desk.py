@@ -16,6 +16,7 @@ from windlass.client.outputs import OutputReader
 from windlass.client.problems import error_of
 from windlass.client.tls import http_tls
 from windlass.model.errors import BadRequest, Conflict, Denied, NotFound, Unavailable, WindlassError
+from windlass.model.values import encoded
 from windlass.protocol.blackboard import BoardFound, BoardRead, BoardView, BoardWrite, BoardWrote
 from windlass.protocol.envs import (
     EnvContent,
@@ -111,7 +112,7 @@ class HttpDesk:
         request = self._http.build_request(
             "POST",
             f"{self._path}/{where}",
-            content=msgspec.json.encode(said, enc_hook=str),
+            content=encoded(said, str),
             headers={"Accept": "text/event-stream"},
             timeout=_SILENCE_S,
         )
@@ -137,7 +138,7 @@ class HttpDesk:
     ) -> bytes:
         """Say it until the server has it: what is said twice changes nothing."""
         backoff, until = Backoff(), time.monotonic() + tries_s
-        body = msgspec.json.encode(said, enc_hook=str)
+        body = encoded(said, str)
         while True:
             try:
                 answer = self._http.post(f"{self._path}/{where}", content=body, timeout=answer_s)

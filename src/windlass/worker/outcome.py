@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from windlass.model.values import encoded
 from windlass.protocol.exchange import Fault
 from windlass.worker.answers import Asked, waiting, with_artifacts
 from windlass.worker.context import Context, Stop
@@ -39,13 +40,10 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-_encoder = msgspec.json.Encoder(enc_hook=_plain)
-
-
 def succeeded(value: object) -> Outcome:
     """The outcome of a handler that returned; not every value can travel."""
     try:
-        return Outcome(output=msgspec.Raw(_encoder.encode(value)))
+        return Outcome(output=msgspec.Raw(encoded(value, _plain)))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         text = f"the service returned a value that cannot be sent as JSON: {error}"
         return Outcome(fault=Fault(kind="fatal", message=text[:MESSAGE_CHARS_MAX]))

@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.cli.conftest import Invoke, Server
 from windlass.cli import failures, texts
-from windlass.cli.params import flow_version, read_params
+from windlass.cli.params import flow_version, read_params, read_value
 from windlass.client import RunFailed, WaitTimeout
 from windlass.client.shapes import RunInfo
 from windlass.model import errors
@@ -176,6 +176,24 @@ def test_parameters_that_make_no_sense_are_refused_with_a_hint() -> None:
             flow_version(wrong)
     with pytest.raises(errors.BadRequest, match="must be a JSON object"):
         read_params("[1]", [])
+
+
+@pytest.mark.parametrize(
+    "text", ["1e999", "NaN", "[-Infinity]", "9" * 5_000, "[" * 3_000 + "]" * 3_000, '"\\ud800"']
+)
+def test_values_that_no_server_reads_are_refused_where_they_are_typed(text: str) -> None:
+    with pytest.raises(errors.BadRequest):
+        read_value(text)
+    with pytest.raises(errors.BadRequest):
+        read_params("", [f"a:={text}"])
+
+
+def test_files_and_paths_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "latin.json").write_bytes(b'{"a": "\xff"}')
+    with pytest.raises(errors.BadRequest, match="not UTF-8"):
+        read_value(f"@{tmp_path / 'latin.json'}")
+    with pytest.raises(errors.BadRequest, match="levels deep"):
+        read_params("", [".".join("a" * 3_000) + "=b"])
 
 
 def test_spans_are_short() -> None:

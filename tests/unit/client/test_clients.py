@@ -1,6 +1,7 @@
 """Both clients over a fake transport: the same requests, the same answers, the same errors."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,14 @@ def test_starting_a_run_says_what_the_caller_said() -> None:
     assert request.headers["Authorization"] == "Bearer secret"
     assert request.headers["Idempotency-Key"] == "daily"
     assert server.body() == {"flow": "f", "version": 3, "params": {"x": 1}, "tags": {"team": "ml"}}
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, [None, -math.inf]])
+def test_a_float_that_json_lacks_is_refused_rather_than_sent_as_null(value: object) -> None:
+    server = Server()
+    with server.client() as client, pytest.raises(ValueError, match="is no number in JSON"):
+        client.start("f", {"x": value})
+    assert not server.requests
 
 
 def test_starting_a_flow_written_in_python_publishes_it_first() -> None:

@@ -1,6 +1,7 @@
 """What becomes of a call: one outcome, whatever the handler does."""
 
 import asyncio
+import math
 import threading
 import time
 from dataclasses import dataclass
@@ -68,6 +69,13 @@ async def test_a_result_without_json_form_is_a_fatal_fault() -> None:
     kind, message = kind_of(await perform(lambda: object()))
     assert kind == "fatal"
     assert "cannot be sent as JSON" in message
+
+
+@pytest.mark.parametrize("value", [math.nan, {"a": [1, -math.inf]}, (None, {math.inf})])
+async def test_a_result_with_a_float_that_json_lacks_is_a_fatal_fault(value: Any) -> None:
+    kind, message = kind_of(await perform(lambda: value))
+    assert kind == "fatal"
+    assert "is no number in JSON" in message
 
 
 def raising(error: BaseException) -> Any:
