@@ -296,6 +296,26 @@ def test_cancel_ends_a_waiting_task_and_refuses_a_finished_one(pocket: Pocket) -
     assert pocket.get("/tasks/get", id=task_id).json()["status"] == "canceled"
 
 
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"exec_type": "queue", "service": "nobody"},
+        {"service": "nobody"},
+        {"kind": "timer", "params": {"delay_ms": 60_000}},
+        {"kind": "wait_event", "params": {"signal_key": "$shared.never"}},
+    ],
+)
+def test_what_was_cancelled_before_any_attempt_is_a_node_run_too(
+    pocket: Pocket, node: dict[str, Any]
+) -> None:
+    task_id = pocket.task(pocket.flow({"start": "a", "nodes": {"a": node}}))
+    assert pocket.post(f"/tasks/cancel?id={task_id}").json() == {"ok": "1"}
+    pocket.until(task_id, "canceled")
+    [run] = pocket.get("/tasks/runs", task_id=task_id).json()
+    assert (run["node_key"], run["status"], run["action"]) == ("a", "canceled", "canceled")
+    assert run["attempt_no"] == 0
+
+
 def test_cancelling_a_claimed_job_reaches_its_worker_and_nothing_revives_it(
     pocket: Pocket,
 ) -> None:

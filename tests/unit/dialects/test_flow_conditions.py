@@ -73,9 +73,16 @@ def test_wrong_operands_are_problems(value: object) -> None:
     assert problems_of(value)
 
 
-@pytest.mark.parametrize("value", [{"eq": ["$params.a"]}, {"lt": [1, 2, 3]}, {"in": []}])
+@pytest.mark.parametrize(
+    "value", [{"eq": ["$params.a"]}, {"lt": [1, 2, 3]}, {"in": []}, {"gt": None}]
+)
 def test_an_operator_without_exactly_two_operands_never_holds(value: object) -> None:
     assert condition(value) == Expr("or")
+
+
+def test_an_operator_with_nothing_after_it_has_no_operands() -> None:
+    assert condition({"and": None}) == Expr("and")
+    assert condition({"or": None}) == Expr("or")
 
 
 def test_every_problem_of_a_condition_is_found_at_once() -> None:

@@ -10,6 +10,7 @@ OPERATORS = ("and", "or", "not", "eq", "ne", "gt", "lt", "ge", "le", "exists", "
 DEPTH_MAX = 32
 """Operators inside operators: no person writes more, and evaluation recurses this deep."""
 
+_NO_OPERANDS: list[object] = []
 _NEVER = Expr("or")
 """A condition that never holds; it also stands in for one with a problem."""
 
@@ -62,6 +63,8 @@ def _operation(value: dict[str, object], where: str, problems: Problems, depth: 
         return _NEVER
     [(op, given)] = value.items()
     where = under(where, op)
+    if given is None and op not in ("not", "exists"):
+        given = _NO_OPERANDS  # as in YAML, where nothing stands after `eq:`
     match op:
         case "and" | "or":
             if not is_list(given):

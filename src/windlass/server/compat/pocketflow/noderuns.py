@@ -55,11 +55,16 @@ async def node_runs(engine: Engine, run: Run) -> list[dict[str, Any]]:
         for attempt in attempts.get(task.id, ()):
             line = attempt_line(task, attempt, place) | executor(task, attempt, node)
             lines.append((attempt.claimed_at, (*order, attempt.number), line))
-        if task.kind == "call" and task.state is TaskState.QUEUED:
+        if task.kind == "call" and (task.state is TaskState.QUEUED or _never_begun(task)):
             lines.append((task.ready_at or 0, (*order, _LAST), task_line(task, place)))
         elif task.kind not in ("call", "subflow") and task.state in TASK_ENDED:
             lines.append((task.finished_at or 0, (*order, _LAST), task_line(task, place)))
     return [line for _, _, line in sorted(lines, key=lambda item: item[:2])]
+
+
+def _never_begun(task: Task) -> bool:
+    """Whether a call was cancelled while it stood in a queue."""
+    return task.state is TaskState.CANCELLED and not task.attempts and task.ready_at is not None
 
 
 def steps_to(task: Task, by_id: dict[str, Task]) -> tuple[float, ...]:
@@ -126,16 +131,17 @@ def task_line(task: Task, place: dict[str, str]) -> dict[str, Any]:
     error = failure.message if failure is not None else ""
     if failure is not None and failure.kind == "timeout":
         error = "timeout"
+    cancelled = task.state is TaskState.CANCELLED
     return {
         "id": f"run-{task.id}",
         "task_id": f"task-{task.run_id}",
         **place,
-        "attempt_no": task.attempts + 1,
+        "attempt_no": 0 if cancelled else task.attempts + 1,
         "status": _TASK_STATUS.get(task.state, "error"),
         "exec_input_json": task.input or "null",
         "exec_output_json": task.output or "{}",
         "error_text": error,
-        "action": task.action,
+        "action": "canceled" if cancelled else task.action,
         "started_at": seconds(task.started_at or task.created_at),
         "finished_at": seconds(task.finished_at),
         "worker_id": "queue" if task.state is TaskState.QUEUED else "",
