@@ -6,6 +6,8 @@ from typing import Any
 
 import jsonschema_rs
 
+from windlass.model.values import excused
+
 _MASK = "this value"
 """Stands for the value in a message: what a run was given may be a secret, a failure is not."""
 
@@ -28,8 +30,10 @@ def flaw_of(value: Any, schema: str, noun: str, tolerated: Tolerated | None = No
     if compiled.is_valid(value):
         return ""
     for error in compiled.iter_errors(value):
-        if tolerated is not None and tolerated(_part(value, error.instance_path)):
-            continue
+        if tolerated is not None:
+            part = _part(value, error.instance_path)
+            if excused(part, error.kind.name, tolerated):
+                continue
         where = noun + "".join(
             f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path
         )

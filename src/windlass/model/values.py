@@ -32,6 +32,26 @@ def is_template(value: Any) -> bool:
     return isinstance(value, str) and "{{" in value and "}}" in value
 
 
+_JUDGES = frozenset({"anyOf", "oneOf", "not", "if", "then", "else", "contains"})
+"""Keywords of a schema whose error is of a whole value, though a part deep inside may be why."""
+
+
+def excused(part: Any, keyword: str, tolerated: Callable[[Any], bool]) -> bool:
+    """Whether nobody need mind that a keyword of a schema refuses a part of a value."""
+    if tolerated(part):
+        return True
+    pending = [part] if keyword in _JUDGES else []
+    while pending:
+        inner = pending.pop()
+        if tolerated(inner):
+            return True
+        if is_object(inner):
+            pending += inner.values()
+        elif is_list(inner):
+            pending += inner
+    return False
+
+
 def storable(text: str) -> str:
     """A text that every database can keep: without NUL, and without the halves of characters that
     Python makes of bytes that are none."""

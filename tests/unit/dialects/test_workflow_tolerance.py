@@ -59,6 +59,47 @@ def test_templates_in_parameters_reach_the_handler_as_they_are_written() -> None
     assert json.loads(task.input or "") == given
 
 
+PAGE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"x": {"type": "integer"}},
+    "required": ["x"],
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "given"),
+    [
+        ({"anyOf": [PAGE, {"type": "null"}]}, {"x": "{{a}}"}),
+        ({"oneOf": [PAGE, {"type": "array"}]}, {"x": "{{a}}"}),
+        ({"anyOf": [{"type": "array", "items": PAGE}, {"type": "null"}]}, [{"x": "{{a}}"}]),
+        ({"contains": {"type": "integer"}}, ["{{a}}"]),
+        ({"not": {"properties": {"x": {"type": "string"}}}}, {"x": "{{a}}"}),
+    ],
+)
+def test_templates_are_taken_also_where_several_schemas_judge_what_is_around_them(
+    schema: dict[str, Any], given: object
+) -> None:
+    declared = {"type": "object", "properties": {"page": schema}}
+    made = workflow([node("a", schema={"parameters": declared}, parameters={"page": given})])
+    assert list(warnings_of(made)) == ["nodes[0].parameters.page"]
+    [task] = play(made).queued()
+    assert json.loads(task.input or "") == {"page": given}
+
+
+def test_what_several_schemas_refuse_without_a_template_stays_refused() -> None:
+    declared = {"type": "object", "properties": {"page": {"anyOf": [PAGE, {"type": "null"}]}}}
+    made = workflow([node("a", schema={"parameters": declared}, parameters={"page": {"x": "3"}})])
+    with pytest.raises(DefinitionError):
+        check_workflow(made)
+
+
+@pytest.mark.parametrize("word", ["node 1", "start:1", "Load (config)", "节点-1", "é"])
+def test_ids_as_people_write_them_are_taken_with_a_warning(word: str) -> None:
+    made = workflow([node("a", id=word)])
+    assert list(warnings_of(made)) == ["nodes[0].id"]
+    assert [task.node for task in play(made).queued()]
+
+
 def test_a_parameter_that_is_just_wrong_is_refused_as_before() -> None:
     made = workflow([node("a", schema={"parameters": PARAMETERS}, parameters={"x": "three"})])
     with pytest.raises(DefinitionError):
@@ -105,7 +146,7 @@ def test_ids_of_the_first_generation_are_plain_words() -> None:
     assert json.loads(second.input or "") == {"x": 5}
 
 
-@pytest.mark.parametrize("name", ["a/b", "a~1", "-x", "x" * 101, "a b", "a@1", "#a"])
+@pytest.mark.parametrize("name", ["a/b", "a~1", "-x", "x" * 101, "a ", "a\nb", "a@1", "#a"])
 def test_an_id_that_would_be_misread_is_refused(name: str) -> None:
     with pytest.raises(DefinitionError):
         check_workflow(workflow([node("a", id=name)]))

@@ -8,7 +8,7 @@ from windlass.dialects.plain import under
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
-_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+_WORD = re.compile(r"\w([\w .:,()+-]{0,98}[\w.:,()+-])?")
 
 
 def is_uuid(text: str) -> bool:

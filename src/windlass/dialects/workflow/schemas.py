@@ -8,7 +8,7 @@ import jsonschema_rs
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import is_list, is_object, under
 from windlass.dialects.workflow.shape import Json, Path
-from windlass.model.values import is_template
+from windlass.model.values import excused, is_template
 
 _SEVERAL = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired"})
 """Keywords that judge a whole object by several of its parts, some of which may be to come."""
@@ -65,7 +65,7 @@ def check_parameters(
             at = under(at, step)
         if problems.noted(at):
             continue  # A subgraph is checked at every place it stands.
-        if is_template(value_at(parameters, path)):
+        if excused(value_at(parameters, path), keyword, is_template):
             reason = f"{error.message}; it reaches the handler as it is written"
             problems.warn(at, reason, "let an edge fill it")
             continue
