@@ -20,6 +20,7 @@ from windlass.authoring.params import Params, params_schema
 from windlass.authoring.steps import End, Step
 from windlass.dialects.flow import compile_flow
 from windlass.model.errors import DefinitionError, Problem
+from windlass.model.flow_names import flaw_of_name
 
 Mode = Literal["sequential", "concurrent"]
 OnError = Literal["fail_fast", "collect_errors", "ignore_errors", "continue", "retry"]
@@ -229,6 +230,8 @@ class Flow:
         problems = list(self._problems)
         if not self._nodes:
             problems.append(Problem("nodes", "the flow has no steps", "add one with f.step(…)"))
+        if flaw := flaw_of_name(self.name):
+            problems.append(Problem("name", flaw))
         if problems:
             raise DefinitionError(problems)
         definition: dict[str, Any] = {

@@ -55,8 +55,11 @@ class Becomes:
         signature = inspect.signature(self._build)
         given = list(signature.parameters.values())[self._own :]
         self_ = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-        # The function describes work; what people get is what the work comes to.
-        gives = (signature.return_annotation, *get_args(signature.return_annotation))[-1]
+        # The function describes work; what people get is what the work comes to, or what the
+        # method itself says that it makes of that.
+        gives = method.__annotations__.get("return", Any)
+        if gives is Any:
+            gives = (signature.return_annotation, *get_args(signature.return_annotation))[-1]
         shown = signature.replace(parameters=[self_, *given], return_annotation=gives)
         method.__dict__["__signature__"] = shown
         method.__doc__ = self._build.__doc__

@@ -14,13 +14,13 @@ from windlass.engine.engine import Engine
 from windlass.engine.params import properties_of
 from windlass.kernel.expressions import refs_of
 from windlass.model.errors import BadRequest, Conflict, NotFound
+from windlass.model.flow_names import NAME_MAX, flaw_of_name
 from windlass.model.graph import Graph, Ref, Root
 from windlass.model.rows import Flow, Json, Row, Version
 from windlass.model.tenants import own_name
 from windlass.model.values import is_object
 from windlass.ports.store import Cond
 
-_NAME_MAX = 200
 _DESCRIPTION_MAX = 2_000
 _SIMILAR_IN = 200
 """Among how many of the newest flows one is looked for that somebody may have meant."""
@@ -65,12 +65,8 @@ def id_of_name(engine: Engine, name: str) -> str:
 
 
 def check_name(name: str) -> None:
-    if not name.strip():
-        raise BadRequest("a flow needs a name")
-    if "\0" in name or "/" in name:
-        raise BadRequest("a flow's name has neither a slash nor a NUL in it")
-    if len(name) > _NAME_MAX:
-        raise BadRequest(f"a flow's name has at most {_NAME_MAX} characters")
+    if flaw := flaw_of_name(name):
+        raise BadRequest(flaw)
 
 
 async def find_flow(engine: Engine, name_or_id: str) -> Flow:
@@ -93,7 +89,7 @@ async def _flow_if_any(engine: Engine, name_or_id: str) -> Flow | None:
 async def _next_move(engine: Engine, name: str) -> str:
     """What whoever asked for a flow that is not there may have meant."""
     newest = await engine.store.page(Flow, order="created_at", descending=True, limit=_SIMILAR_IN)
-    close = get_close_matches(name[:_NAME_MAX], [flow.name for flow in newest], n=1)
+    close = get_close_matches(name[:NAME_MAX], [flow.name for flow in newest], n=1)
     return f'did you mean "{close[0]}"?' if close else "push one with `windlass flow push FILE`"
 
 

@@ -155,3 +155,11 @@ def test_a_saved_flow_is_its_definition(tmp_path: Path) -> None:
     f.save(tmp_path / "f.json")
     read: Any = json.loads((tmp_path / "f.json").read_text())
     assert read == f.compile()
+
+
+@pytest.mark.parametrize("name", ["", " ", "orders/daily", "x" * 201])
+def test_compiling_refuses_names_that_the_server_would(name: str) -> None:
+    flow = Flow(name)
+    flow.step("a", "svc")
+    with pytest.raises(DefinitionError, match="name"):
+        flow.compile()

@@ -8,7 +8,7 @@ import pytest
 import windlass
 from windlass import AsyncClient, Client
 from windlass.client import AsyncRun, Run
-from windlass.client.shapes import RunInfo
+from windlass.client.shapes import Published, RunInfo
 
 
 @pytest.mark.parametrize("client", [Client, AsyncClient])
@@ -18,6 +18,15 @@ def test_help_tells_what_a_method_takes_and_does(client: type) -> None:
     assert "Start a run of a published flow" in text
     assert "Begins object" not in text
     assert "Method object" not in text
+
+
+@pytest.mark.parametrize(("client", "handle"), [(Client, "Run"), (AsyncClient, "AsyncRun")])
+@pytest.mark.parametrize("name", ["start", "plan", "run"])
+def test_help_tells_that_a_run_comes_back_as_its_handle(
+    client: type, handle: str, name: str
+) -> None:
+    assert inspect.signature(vars(client)[name]).return_annotation == handle
+    assert inspect.signature(vars(client)["publish"]).return_annotation is Published
 
 
 def test_methods_are_functions_with_names_of_their_own() -> None:
