@@ -316,6 +316,25 @@ def test_what_was_cancelled_before_any_attempt_is_a_node_run_too(
     assert run["attempt_no"] == 0
 
 
+def test_keys_of_nodes_are_told_as_they_were_written(pocket: Pocket) -> None:
+    call = {"exec_type": "queue", "service": "q-keys"}
+    nodes = {
+        "取/1": {"exec_type": "local_func", "func": "upper", "params": {"text": "x"}},
+        "里 é": {"kind": "subflow", "subflow": {"start": "内", "nodes": {"内": call}}},
+    }
+    edges = [{"from": "取/1", "to": "里 é"}]
+    task_id = pocket.task(pocket.flow({"start": "取/1", "nodes": nodes, "edges": edges}))
+    job = poll(pocket, "q-keys")
+    assert job["node_key"] == "里 é/内"
+    task = pocket.get("/tasks/get", id=task_id).json()
+    assert json.loads(task["shared_json"])["_rt"]["sf:里 é"]["curr"] == "内"
+    assert task["current_node_key"] == "里 é"
+    complete(pocket, job, 1)
+    pocket.until(task_id, "completed")
+    runs = pocket.get("/tasks/runs", task_id=task_id).json()
+    assert [(run["node_key"], run["branch_id"]) for run in runs] == [("取/1", ""), ("里 é", "内")]
+
+
 def test_cancelling_a_claimed_job_reaches_its_worker_and_nothing_revives_it(
     pocket: Pocket,
 ) -> None:

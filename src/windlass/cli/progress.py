@@ -11,7 +11,7 @@ from windlass.cli.views import error_text, progress
 from windlass.client import Client
 from windlass.client.calls import tasks as list_tasks
 from windlass.client.shapes import CheckpointInfo, TaskInfo
-from windlass.model.ids import run_of
+from windlass.model.ids import as_written, run_of
 
 LINES_MAX = 30
 PAGE = 200
@@ -101,7 +101,7 @@ def lines_of(snapshot: Snapshot) -> list[Line]:
             Line(
                 icon_of(task.state),
                 task.state,
-                "  " * depth + task.node.rpartition("/")[2],
+                "  " * depth + as_written(task.node.rpartition("/")[2]),
                 progress(task, snapshot.running.get(task.id, 0)),
                 took(task.started_at, task.finished_at),
                 note_of(task, snapshot),

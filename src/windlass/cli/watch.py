@@ -15,6 +15,7 @@ from windlass.client import Client
 from windlass.client.calls import get_run, why
 from windlass.client.shapes import EventInfo, RunInfo
 from windlass.model.errors import Unavailable
+from windlass.model.ids import as_written
 from windlass.model.visible import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _verdict(run: RunInfo) -> None:
     print_line(f"{state_text(run.outcome)} in {span}  {run.id}", err=True)
     short = run.id[:SHORT_ID]
     if run.error is not None:
-        where = f"{run.error.node}: " if run.error.node else ""
+        where = f"{as_written(run.error.node)}: " if run.error.node else ""
         print_line(f"  {where}{run.error.message}", err=True)
         print_line(f"  → windlass run logs {short}, then windlass run retry {short}", err=True)
     elif run.with_failures:

@@ -2,6 +2,7 @@
 
 from windlass.client.shapes import RunInfo
 from windlass.model.errors import Unavailable, WindlassError
+from windlass.model.ids import as_written
 
 
 class Unreachable(Unavailable):
@@ -19,7 +20,7 @@ class RunEnded(WindlassError):
 class RunFailed(RunEnded):
     def __init__(self, run: RunInfo) -> None:
         error = run.error
-        where = f" at {error.node}" if error is not None and error.node else ""
+        where = f" at {as_written(error.node)}" if error is not None and error.node else ""
         why = f": {error.message}" if error is not None else ""
         super().__init__(run, f"run {run.id} failed{where}{why}")
 

@@ -11,7 +11,7 @@ characters are safe in a URL path.
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NewType
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 RunId = NewType("RunId", str)
 TaskId = NewType("TaskId", str)
@@ -34,6 +34,11 @@ def node_path(scope_path: str, key: str) -> str:
     """A node's place in its graph: `sub/a` is node `a` of subflow node `sub`."""
     safe = quote(key, safe=" .:@+,()")
     return f"{scope_path}/{safe}" if scope_path else safe
+
+
+def as_written(node: str) -> str:
+    """A node's path as people wrote it: for their eyes, and never to look anything up by."""
+    return unquote(node)
 
 
 def task_id(scope: str, node: str, step: int) -> TaskId:

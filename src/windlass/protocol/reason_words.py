@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from windlass.model.env_advice import advice, nothing_makes
+from windlass.model.ids import as_written
 from windlass.model.reasons import Reason, ReasonCode, ReasonValues
 from windlass.model.states import Role
 
@@ -32,7 +33,7 @@ def say_why(reason: Reason, now: int, *, more: int = 0, cancelling: bool = False
 
 def _name(values: ReasonValues) -> str:
     index = f"[{values.idx}]" if values.idx >= 0 else ""
-    return f'"{values.node}"{index}'
+    return f'"{as_written(values.node)}"{index}'
 
 
 def _left(until: int, now: int) -> str:
@@ -65,7 +66,7 @@ def _told(text: str, begins: str) -> str:
 def _ended(word: str) -> Words:
     def words(values: ReasonValues, now: int) -> str:
         if values.node:
-            return f'{word} at "{values.node}": {values.message}'
+            return f'{word} at "{as_written(values.node)}": {values.message}'
         if values.message:
             return f"{word}: {values.message}"
         return word + (f", with {values.failures} failed tasks on the way" * bool(values.failures))

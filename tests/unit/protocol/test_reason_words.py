@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from windlass.model.ids import node_path
 from windlass.model.reasons import Reason, ReasonCode, ReasonValues
 from windlass.protocol.reason_words import WORDS, say, say_why
 
@@ -47,6 +48,13 @@ def test_the_line_of_a_run_tells_how_many_others_there_are() -> None:
     waits = Reason(ReasonCode.SIGNAL, ReasonValues(node="hold", key="go"))
     line = say_why(waits, NOW, more=2, cancelling=True)
     assert line == 'being cancelled: "hold" waits for signal "go" (and 2 more)'
+
+
+def test_a_node_is_named_as_it_was_written() -> None:
+    held = Reason(
+        ReasonCode.SIGNAL, ReasonValues(node=node_path(node_path("", "里"), "a/b"), key="k")
+    )
+    assert say(held, NOW) == '"里/a/b" waits for signal "k"'
 
 
 def test_values_that_are_as_usual_do_not_travel() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from windlass.engine.engine import Engine
+from windlass.model.ids import as_written
 from windlass.model.queues import service_of, transport_of
 from windlass.model.rows import Attempt, Run, Task, Version, read_failure
 from windlass.model.states import ATTEMPT_LIVE, TASK_ENDED, AttemptState, TaskState
@@ -79,16 +80,16 @@ def where(task: Task, kinds: dict[str, str], node: Json) -> dict[str, str]:
     parent, _, key = task.node.rpartition("/")
     around = kinds.get(task.scope, "")
     if not parent:
-        place = {"node_key": task.node, "sub_status": "", "branch_id": ""}
+        place = {"node_key": as_written(task.node), "sub_status": "", "branch_id": ""}
         return {**place, "prep_json": prep_json(node, task.kind)}
     branch: str | int | None = task.idx if task.idx >= 0 else None
     if around == "parallel":
         branch = branch_service(node, task.idx)
-    sub = key if around == "subflow" else ""
+    sub = as_written(key) if around == "subflow" else ""
     return {
-        "node_key": parent,
+        "node_key": as_written(parent),
         "sub_status": _SUB_STATUS.get(around, "sub_node_complete"),
-        "branch_id": key if branch is None else str(branch),
+        "branch_id": as_written(key) if branch is None else str(branch),
         "prep_json": prep_json(node, task.kind, branch=branch, sub=sub),
     }
 

@@ -11,6 +11,7 @@ from windlass.engine.attempts import Attempts
 from windlass.engine.workers import check_services
 from windlass.model.assignment import Assignment
 from windlass.model.errors import BadRequest, Denied, NotFound, StaleLease
+from windlass.model.ids import as_written
 from windlass.model.rows import Failure
 from windlass.model.values import is_list, is_object
 from windlass.server.caller import attempts_of, engine_of, who
@@ -67,7 +68,7 @@ async def task_json(attempts: Attempts, row: Assignment) -> dict[str, Any]:
         "id": f"q-{row.attempt_id}",
         "token": await attempts.token(row.attempt_id),
         "task_id": f"task-{row.run_id}",
-        "node_key": row.node,
+        "node_key": as_written(row.node),
         "service": row.service,
         "input": body,
         "input_json": msgspec.json.encode(body).decode(),

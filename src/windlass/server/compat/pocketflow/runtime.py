@@ -7,6 +7,7 @@ import msgspec
 from windlass.engine import runs
 from windlass.engine.engine import Engine
 from windlass.model.graph import Graph, Strategy
+from windlass.model.ids import as_written
 from windlass.model.queues import transport_of
 from windlass.model.rows import Run, Task, read_failure
 from windlass.model.states import TaskState
@@ -23,20 +24,21 @@ async def runtime_state(engine: Engine, run: Run) -> dict[str, Any]:
     for task in open_tasks:
         if task.scope != run.id:
             continue
+        key = as_written(task.node)
         match task.kind:
             case "parallel":
-                state[f"pl:{task.node}"] = await fan_state(engine, graph, task)
+                state[f"pl:{key}"] = await fan_state(engine, graph, task)
             case "foreach":
-                state[f"fe:{task.node}"] = {"idx": 0} | await fan_state(engine, graph, task)
+                state[f"fe:{key}"] = {"idx": 0} | await fan_state(engine, graph, task)
             case "subflow":
                 inside = [row for row in open_tasks if row.scope == task.id]
-                state[f"sf:{task.node}"] = await subflow_state(engine, task, inside)
+                state[f"sf:{key}"] = await subflow_state(engine, task, inside)
             case "timer":
-                state[f"tm:{task.node}"] = {"start": task.created_at}
+                state[f"tm:{key}"] = {"start": task.created_at}
             case "wait":
-                state[f"we:{task.node}"] = {"start": task.created_at}
+                state[f"we:{key}"] = {"start": task.created_at}
             case "approval":
-                state[f"ap:{task.node}"] = {}
+                state[f"ap:{key}"] = {}
             case _:
                 pass
     return state
@@ -64,7 +66,7 @@ async def fan_state(engine: Engine, graph: Graph, task: Task) -> dict[str, Any]:
 
 
 async def subflow_state(engine: Engine, task: Task, inside: list[Task]) -> dict[str, Any]:
-    current = inside[0].node.rpartition("/")[2] if inside else ""
+    current = as_written(inside[0].node.rpartition("/")[2]) if inside else ""
     return {"curr": current, "shared": await runs.shared_of(engine, task.id), "last": ""}
 
 

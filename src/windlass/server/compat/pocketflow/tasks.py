@@ -10,6 +10,7 @@ from starlette.responses import Response
 from windlass.engine import flows, runs
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, Conflict, NotFound
+from windlass.model.ids import as_written
 from windlass.model.rows import Attempt, Run
 from windlass.model.states import RunState
 from windlass.ports.store import Cond
@@ -91,7 +92,7 @@ async def task_json(engine: Engine, run: Run, numbers: dict[str, int]) -> dict[s
         "status": status,
         "params_json": run.params,
         "shared_json": msgspec.json.encode(state, order="sorted").decode(),
-        "current_node_key": run.node,
+        "current_node_key": as_written(run.node),
         "last_action": "canceled" if run.state is RunState.CANCELLED else run.action,
         "step_count": run.made,
         "retry_state_json": "{}",
