@@ -139,9 +139,11 @@ class Fields:
         return word
 
     def check_name(self, word: str, where: str) -> None:
-        if len(word) > NAME_CHARS_MAX or len(word.encode()) > NAME_BYTES_MAX:
-            reason = f"a name of {len(word)} characters is too long"
-            self.problems.add(where, reason, f"at most {NAME_CHARS_MAX} characters")
+        size = len(word.encode())
+        if len(word) > NAME_CHARS_MAX or size > NAME_BYTES_MAX:
+            reason = f"a name of {len(word)} characters ({size} bytes) is too long"
+            hint = f"at most {NAME_CHARS_MAX} characters and {NAME_BYTES_MAX} bytes"
+            self.problems.add(where, reason, hint)
 
     def one_of(self, name: str, allowed: Collection[str]) -> str:
         """A word out of a few; empty if it is absent or none of them."""

@@ -145,3 +145,12 @@ def test_the_input_of_an_item_is_the_item() -> None:
     assert reasons(kind="foreach", service="s", foreach_execs=execs) == {
         "nodes.n.foreach_execs[0].prep": "this field is not known here"
     }
+
+
+@pytest.mark.parametrize("word", ["s" * 201, "🦖" * 151])
+def test_names_of_services_are_bounded_wherever_branches_get_them_from(word: str) -> None:
+    in_params = reasons(kind="parallel", params={"services": ["s", word]})
+    assert list(in_params) == ["nodes.n.params.services[1]"]
+    assert list(reasons(kind="parallel", parallel_services=[word])) == [
+        "nodes.n.parallel_services[0]"
+    ]

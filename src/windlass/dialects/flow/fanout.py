@@ -84,12 +84,12 @@ def _parallel_branches(node: Node, entry: WrittenNode, written: frozenset[str]) 
         return specs
     where = fields.at("parallel_services")
     services = fields.texts("parallel_services")
-    for index, service in enumerate(services):
-        fields.check_name(service, under(where, index))
     dynamic = node.params.get("services")
     if not services and is_list(dynamic):
         where = under(fields.at("params"), "services")
         services = only_texts(dynamic, where, fields.problems)
+    for index, service in enumerate(services):
+        fields.check_name(service, under(where, index))
     return [
         _plain(under(where, index), CallFields(service=service), node)
         for index, service in enumerate(services)
