@@ -9,6 +9,7 @@ import msgspec
 
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Json
+from windlass.model.schema_work import TOO_MANY, explainable
 from windlass.model.values import is_object
 
 _LISTED_MAX = 10
@@ -26,12 +27,13 @@ def checked_params(schema: Json, params: Json, flow: str) -> Json:
         if name not in given and is_object(one) and "default" in one
     }
     full = {**given, **defaults}
-    # The value itself stays out of the message: what a run is given may be a secret.
-    errors = _validator(schema).iter_errors(full)
-    flaws = [
-        _told(error, full, declared) for error, _ in zip(errors, range(_LISTED_MAX), strict=False)
-    ]
-    if flaws:
+    validator = _validator(schema)
+    if not validator.is_valid(full):
+        if not explainable(msgspec.json.decode(schema), full):
+            raise BadRequest(f'flow "{flow}": what it is given: {TOO_MANY}')
+        # The value itself stays out of the message: what a run is given may be a secret.
+        errors = zip(validator.iter_errors(full), range(_LISTED_MAX), strict=False)
+        flaws = [_told(error, full, declared) for error, _ in errors]
         raise BadRequest(f'flow "{flow}": {"; ".join(flaws)}')
     return msgspec.json.encode(full).decode() if defaults else params
 

@@ -1,11 +1,13 @@
 """JSON Schemas of nodes: whether parameters and results meet them, and if not, why."""
 
+import json
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
 import jsonschema_rs
 
+from windlass.model.schema_work import TOO_MANY, explainable
 from windlass.model.values import excused
 
 _MASK = "this value"
@@ -29,6 +31,8 @@ def flaw_of(value: Any, schema: str, noun: str, tolerated: Tolerated | None = No
     compiled = validator(schema)
     if compiled.is_valid(value):
         return ""
+    if not explainable(json.loads(schema), value):
+        return f"{noun}: {TOO_MANY}"
     for error in compiled.iter_errors(value):
         if tolerated is not None:
             part = _part(value, error.instance_path)

@@ -8,6 +8,7 @@ import jsonschema_rs
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import is_list, is_object, under
 from windlass.dialects.workflow.shape import Json, Path
+from windlass.model.schema_work import TOO_MANY, explainable
 from windlass.model.values import excused, is_template
 
 _SEVERAL = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired"})
@@ -53,7 +54,12 @@ def check_parameters(
     parameters: Json, schema: Json, filled: Collection[Path], where: str, problems: Problems
 ) -> None:
     """Note where fixed parameters do not meet their schema, but for what edges will fill."""
-    for error in jsonschema_rs.validator_for(schema, offline=True).iter_errors(parameters):
+    validator = jsonschema_rs.validator_for(schema, offline=True)
+    if not (valid := validator.is_valid(parameters)) and not explainable(schema, parameters):
+        if not filled:  # else it is judged when its task begins
+            problems.add(where, TOO_MANY, "give fewer values, or let the schema refer to less")
+        return
+    for error in () if valid else validator.iter_errors(parameters):
         path: Path = tuple(error.instance_path)
         keyword = error.kind.name
         if keyword == "required":
