@@ -15,7 +15,7 @@ TOO_MANY = "it does not meet its schema, in too many ways to tell"
 
 _SAME_PLACE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else"})
 _MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
-_NO_SCHEMAS = frozenset({"$defs", "definitions", "enum", "const", "default", "examples"})
+_NO_SCHEMAS = frozenset({"$defs", "definitions", "default", "examples"})
 
 
 def explainable(schema: Any, value: Any) -> bool:
@@ -41,7 +41,10 @@ def _parts(root: Any, schema: Any) -> Iterator[tuple[Any, int]]:
         if key in _NO_SCHEMAS:
             continue
         lower = 0 if key in _SAME_PLACE or key == "dependentSchemas" else 1
-        if key == "$ref":
+        if key in ("enum", "const"):
+            # Each reason lists what would have been right.
+            yield from ((None, 0) for _ in range(size_of(given)))
+        elif key == "$ref":
             # What cannot be looked up here is taken for the whole, which is never less.
             yield _at(root, given), 0
         elif key in _MAPS and is_object(given):

@@ -46,6 +46,10 @@ HUGE = [
     (bomb(50, 4), {"x": "no"}),
     (TWICE, {"x": nested(40)}),
     (MANY, {"x": ["no"] * 5_000}),
+    (
+        {"type": "object", "properties": {"x": {"items": {"enum": [[n] for n in range(2_000)]}}}},
+        {"x": ["no"] * 2_000},
+    ),
     ({"type": "object", "properties": {"x": {"items": {"type": "null"}}}}, {"x": [1] * 160_000}),
 ]
 
