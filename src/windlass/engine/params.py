@@ -9,7 +9,7 @@ import msgspec
 
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Json
-from windlass.model.schema_work import TOO_MANY, explainable
+from windlass.model.schema_work import TOO_LONG, TOO_MANY, explainable, judgeable
 from windlass.model.values import is_object
 
 _LISTED_MAX = 10
@@ -27,9 +27,12 @@ def checked_params(schema: Json, params: Json, flow: str) -> Json:
         if name not in given and is_object(one) and "default" in one
     }
     full = {**given, **defaults}
+    declared_as = msgspec.json.decode(schema)
+    if not judgeable(declared_as, full):
+        raise BadRequest(f'flow "{flow}": what it is given: {TOO_LONG}')
     validator = _validator(schema)
     if not validator.is_valid(full):
-        if not explainable(msgspec.json.decode(schema), full):
+        if not explainable(declared_as, full):
             raise BadRequest(f'flow "{flow}": what it is given: {TOO_MANY}')
         # The value itself stays out of the message: what a run is given may be a secret.
         errors = zip(validator.iter_errors(full), range(_LISTED_MAX), strict=False)

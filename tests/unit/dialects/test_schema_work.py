@@ -11,9 +11,10 @@ from windlass.dialects.workflow import check_workflow
 from windlass.engine.params import checked_params
 from windlass.kernel.schemas import flaw_of
 from windlass.model.errors import BadRequest, DefinitionError
-from windlass.model.schema_work import TOO_MANY, explainable
+from windlass.model.schema_work import TOO_LONG, TOO_MANY, explainable, judgeable
 
 QUICK_S = 1.0
+REFUSED = f"{TOO_MANY}|{TOO_LONG}"
 
 
 def bomb(wide: int, deep: int) -> dict[str, Any]:
@@ -59,9 +60,9 @@ def test_nobody_is_told_millions_of_reasons(schema: dict[str, Any], value: dict[
     text, began = json.dumps(schema), time.monotonic()
     assert flaw_of(value, text, "parameters") == f"parameters: {TOO_MANY}"
     assert flaw_of(value, text, "results", lambda part: part is None)
-    with pytest.raises(BadRequest, match=TOO_MANY):
+    with pytest.raises(BadRequest, match=REFUSED):
         checked_params(text, json.dumps(value), "f")
-    with pytest.raises(DefinitionError, match=TOO_MANY):
+    with pytest.raises(DefinitionError, match=REFUSED):
         check_workflow(workflow([node("a", schema={"parameters": schema}, parameters=value)]))
     assert time.monotonic() - began < 4 * QUICK_S
 
@@ -87,3 +88,41 @@ def test_ordinary_schemas_are_explained() -> None:
     value = {"t": {"sub": [{"sub": []}, {"sub": 3}]}, "n": "x"}
     assert explainable(tree, value)
     assert flaw_of(value, json.dumps(tree), "parameters").startswith("parameters.")
+
+
+LISTED: dict[str, Any] = {"enum": [{"k": at} for at in range(20_000)]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (bomb(50, 6), {"x": 1}),
+        ({"type": "object", "properties": {"x": {"items": LISTED}}}, {"x": [{"k": 7}] * 20_000}),
+        (bomb(1, 5_000), {"x": 1}),
+    ],
+)
+def test_what_takes_minutes_to_judge_is_refused_at_once(
+    schema: dict[str, Any], value: dict[str, Any]
+) -> None:
+    began = time.monotonic()
+    with pytest.raises(BadRequest, match=TOO_LONG):
+        checked_params(json.dumps(schema), json.dumps(value), "f")
+    assert time.monotonic() - began < QUICK_S
+
+
+def test_trees_of_many_kinds_are_judged() -> None:
+    kinds = [
+        {"properties": {"kind": {"const": at}, "of": {"items": {"$ref": "#/$defs/tree"}}}}
+        for at in range(12)
+    ]
+    schema = {"$defs": {"tree": {"anyOf": kinds}}, "properties": {"x": {"$ref": "#/$defs/tree"}}}
+    tree: dict[str, Any] = {"kind": 0}
+    for _ in range(12):
+        tree = {"kind": 1, "of": [tree, tree]} if len(str(tree)) < 3_000 else {"of": [tree]}
+    assert judgeable(schema, {"x": tree})
+
+
+def test_long_lists_of_objects_with_many_fields_are_judged() -> None:
+    fields = {f"f{at}": {"type": "integer"} for at in range(30)}
+    schema = {"type": "object", "properties": {"x": {"items": {"properties": fields}}}}
+    assert judgeable(schema, {"x": [dict.fromkeys(fields, 1)] * 50_000})

@@ -8,7 +8,7 @@ import jsonschema_rs
 from windlass.dialects.fields import Problems
 from windlass.dialects.plain import is_list, is_object, under
 from windlass.dialects.workflow.shape import Json, Path
-from windlass.model.schema_work import TOO_MANY, explainable
+from windlass.model.schema_work import TOO_LONG, TOO_MANY, explainable, judgeable
 from windlass.model.values import excused, is_template
 
 _SEVERAL = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentRequired"})
@@ -54,6 +54,9 @@ def check_parameters(
     parameters: Json, schema: Json, filled: Collection[Path], where: str, problems: Problems
 ) -> None:
     """Note where fixed parameters do not meet their schema, but for what edges will fill."""
+    if not judgeable(schema, parameters):
+        problems.add(where, TOO_LONG, "give fewer values, or let the schema refer to less")
+        return
     validator = jsonschema_rs.validator_for(schema, offline=True)
     if not (valid := validator.is_valid(parameters)) and not explainable(schema, parameters):
         if not filled:  # else it is judged when its task begins
