@@ -206,3 +206,11 @@ def test_every_path_for_workers_is_known_here() -> None:
     for route in ROUTES:
         if route.role == "worker" and route.method != "GET":
             assert body_of(route) is not None or route.method == "DELETE", route.path
+
+
+@pytest.mark.parametrize("slip", [{"worker": "owner"}, {"expires_in_s": 60}, {"tenants": "a"}])
+def test_a_restriction_that_is_misspelt_makes_no_token_without_it(bench: Bench, slip: Json) -> None:
+    body = {"name": "meant to be less", "role": "worker", **slip}
+    answer = bench.admin.post("/api/v1/tokens", json=body)
+    assert answer.status_code == 400, answer.text
+    assert next(iter(slip)) in answer.text

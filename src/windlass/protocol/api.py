@@ -369,7 +369,9 @@ class AnswerBody(Wire, frozen=True, kw_only=True):
     note: str = ""
 
 
-class TokenBody(Wire, frozen=True, kw_only=True):
+class TokenBody(Wire, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A misspelt restriction would be none, so what is not known here is refused."""
+
     name: str
     role: str
     expires_in_s: int | None = None

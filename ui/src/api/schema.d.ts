@@ -4323,7 +4323,10 @@ export interface components {
             name: string;
             weight: number;
         };
-        /** TokenBody */
+        /**
+         * TokenBody
+         * @description A misspelt restriction would be none, so what is not known here is refused.
+         */
         TokenBody: {
             /** @default null */
             expiresInS: number | null;
