@@ -7,7 +7,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from windlass.model.schema_work import TOO_MANY, explainable
+from windlass.kernel.values import encode
+from windlass.model.schema_work import TOO_LONG, TOO_MANY, explainable, is_easy, judgeable
 from windlass.model.values import excused
 
 _MASK = "this value"
@@ -20,6 +21,11 @@ def validator(schema: str) -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(schema, offline=True, mask=_MASK)
 
 
+@lru_cache(maxsize=512)
+def _read(schema: str) -> Any:
+    return json.loads(schema)
+
+
 Tolerated = Callable[[Any], bool]
 
 
@@ -28,10 +34,12 @@ def flaw_of(value: Any, schema: str, noun: str, tolerated: Tolerated | None = No
 
     `tolerated` says which parts of the value nobody need mind.
     """
+    if not is_easy(schema, len(encode(value))) and not judgeable(_read(schema), value):
+        return f"{noun}: {TOO_LONG}"
     compiled = validator(schema)
     if compiled.is_valid(value):
         return ""
-    if not explainable(json.loads(schema), value):
+    if not explainable(_read(schema), value):
         return f"{noun}: {TOO_MANY}"
     for error in compiled.iter_errors(value):
         if tolerated is not None:

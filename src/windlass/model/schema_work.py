@@ -20,6 +20,14 @@ TOO_LONG = "to hold it against its schema would take too long"
 _SAME_PLACE = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else"})
 _MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _NO_SCHEMAS = frozenset({"$defs", "definitions", "default", "examples"})
+_REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+
+
+def is_easy(schema: str, chars: int) -> bool:
+    """Whether a schema can be held against any value that is so long as JSON: nothing refers to
+    anything, and all of the one held against all of the other would be done in a moment."""
+    # Whatever is compared with something else has two characters or more, as has that.
+    return 'ef"' not in schema and len(schema) * chars < 4 * STEPS_MAX
 
 
 def judgeable(schema: Any, value: Any) -> bool:
@@ -87,7 +95,7 @@ def _parts(root: Any, schema: Any) -> Iterator[tuple[Any, int]]:
         if key in ("enum", "const"):
             # Each reason lists what would have been right.
             yield from ((None, 0) for _ in range(size_of(given)))
-        elif key == "$ref":
+        elif key in _REFERENCES:
             # What cannot be looked up here is taken for the whole, which is never less.
             yield _at(root, given), 0
         elif key in _MAPS and is_object(given):
