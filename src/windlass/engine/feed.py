@@ -99,6 +99,8 @@ class Feed:
         whichever process decided that."""
         self.on_mail: list[Callable[[], None]] = []
         """Told when another process left an effect to be done."""
+        self.on_workers: list[Callable[[Collection[str] | None], None]] = []
+        """Told which workers of the link began a session on another server; None: any may have."""
         self.counts: dict[str, int] = {}
 
     def committed(self, writes: Writes) -> None:
@@ -145,6 +147,10 @@ class Feed:
     def mail(self) -> None:
         for tell in self.on_mail:
             tell()
+
+    def connected_elsewhere(self, worker_ids: Collection[str] | None) -> None:
+        for tell in self.on_workers:
+            tell(worker_ids)
 
     def moved_elsewhere(self, run_ids: Collection[str]) -> None:
         """Another process moved these runs: whoever watches one of them, or all, looks again."""

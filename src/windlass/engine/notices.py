@@ -2,9 +2,10 @@
 
 `queue Q`: tasks wait in Q that nobody here could take. `runs A B …`: these runs moved. `logs A B
 …`: attempts of these runs logged something. `stop A W`: whoever has the connection of worker W
-should tell it to stop attempt A. `mail`: effects wait to be done. `limits`: a rule on limits or a
-resource of environments has changed, or a service wants to be left alone. A notice only has
-somebody look sooner: what it is about is in the database, and is found there without it too.
+should tell it to stop attempt A. `worker W`: worker W of the link has begun a session here,
+or is back in one. `mail`: effects wait to be done. `limits`: a rule on limits or a resource of
+environments has changed, or a service wants to be left alone. A notice only has somebody look
+sooner: what it is about is in the database, and is found there without it too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,7 @@ import msgspec
 from windlass.model.effects import Effect
 from windlass.model.envs import EnvResource
 from windlass.model.limits import LimitRule
-from windlass.model.rows import Attempt, LogChunk, Run
+from windlass.model.rows import Attempt, LogChunk, Run, Worker
 from windlass.ports.store import Writes
 
 _RUNS_EACH = 150
@@ -31,6 +32,8 @@ class News(msgspec.Struct):
     logs: set[str] = msgspec.field(default_factory=set[str])
     stops: list[tuple[str, str]] = msgspec.field(default_factory=list[tuple[str, str]])
     """Attempts, and the workers that have them."""
+    workers: set[str] = msgspec.field(default_factory=set[str])
+    """Of the link, with a session elsewhere."""
     mail: bool = False
     limits: bool = False
 
@@ -55,6 +58,8 @@ def notices_of(writes: Writes, queues: Iterable[str]) -> list[str]:
         for first in range(0, len(ids), _RUNS_EACH):
             notices.append(f"{kind} {' '.join(ids[first : first + _RUNS_EACH])}")
     notices += [f"stop {attempt.id} {attempt.worker_id}" for attempt in stopped(writes)]
+    arrived = cast("dict[str, Worker]", writes.made.get(Worker, {})).values()
+    notices += [f"worker {worker.id}" for worker in arrived if worker.transport == "link"]
     if writes.made.get(Effect):
         notices.append("mail")
     if not all(_RULES.isdisjoint(rows) for rows in (writes.made, writes.changed, writes.removed)):
@@ -80,6 +85,8 @@ def read(notices: Sequence[str]) -> News:
             case "stop":
                 attempt, _, worker = rest.partition(" ")
                 news.stops.append((attempt, worker))
+            case "worker":
+                news.workers.add(rest)
             case "mail":
                 news.mail = True
             case "limits":

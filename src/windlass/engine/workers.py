@@ -79,34 +79,6 @@ async def register(
     return worker
 
 
-async def note_link(
-    engine: Engine,
-    worker_id: str,
-    *,
-    services: Sequence[str],
-    capacity: int,
-    load: int,
-    state: str,
-    meta: str,
-    tenant: str = ALL,
-) -> None:
-    """Write down a worker on a live link as it stands; its session knows all of it."""
-    now = engine.store.now()
-    worker = Worker(
-        id=worker_id,
-        transport="link",
-        services=msgspec.json.encode(list(services)).decode(),
-        load=load,
-        capacity=capacity,
-        state=state,
-        meta=meta,
-        registered_at=now,
-        seen_at=now,
-        tenant=tenant,
-    )
-    await engine.write(worker)
-
-
 async def register_link(
     engine: Engine,
     worker_id: str,
@@ -135,8 +107,16 @@ async def register_link(
         seen_at=now,
         tenant=tenant,
     )
-    await engine.write(worker)
-    return worker
+    if known is None:
+        await engine.write(worker)
+        return worker
+
+    def announced(found: Worker) -> Worker | None:
+        there = found.transport == "link" and state_of(engine, found) in LIVE
+        return None if there else replace(worker, registered_at=found.registered_at)
+
+    # It may have come to the link meanwhile.
+    return await engine.update(Worker, worker_id, announced) or known
 
 
 async def beat_link(
@@ -174,6 +154,11 @@ async def get_worker(engine: Engine, worker_id: str) -> Worker | None:
     async with engine.store.session() as session:
         rows = await session.rows(Worker, [worker_id])
     return rows[0] if rows else None
+
+
+async def get_workers(engine: Engine, worker_ids: Sequence[str]) -> Sequence[Worker]:
+    async with engine.store.session() as session:
+        return await session.rows(Worker, list(worker_ids))
 
 
 async def leave(engine: Engine, worker_id: str) -> bool:

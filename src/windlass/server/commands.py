@@ -82,7 +82,7 @@ class Commands:
             text = f'worker "{worker.id}" works by {worker.transport}'
             raise Conflict(f"{text}; commands reach only workers on the link")
         state = state_of(self._engine, worker)
-        if state in LIVE and session is None:
+        if state in LIVE and not self._link.is_cut_off(worker):
             return worker.id
         settings = self._engine.settings
         grace_ms = (settings.worker_ttl_s + settings.lease_s) * 1000
@@ -126,22 +126,30 @@ class Commands:
                 self.done(effect.id, worker_id, "the worker has gone away", "E.WORKER.GONE")
                 return
             raise NotHere(f"worker {worker_id} is not connected here")
+        if not await self._link.noting.is_here(session):
+            raise NotHere(f"worker {worker_id} went to another server")
         body = msgspec.json.decode(effect.body, type=Order)
         match body.type:
             case "drain" | "undrain":
                 session.drain(body.type == "drain", body.reason, body.deadline_ms)
-                await self._link.note(session)
+                await self._link.noting.note(session)
                 self.done(effect.id, worker_id)
             case "rebind":
                 for run_id in body.runs:
-                    session.send(m.Rebind(run_id=run_id, reason=body.reason or "rebind"))
+                    moved = m.Rebind(run_id=run_id, reason=body.reason or "rebind")
+                    await self._link.deliver(session, moved)
             case "pkg.install":
                 version, sha256 = body.version or "", body.sha256 or ""
                 self.expect(effect.id, worker_id, "install", body.name, version)
-                self._link.installs.send(session, body.name, version, sha256, body.url or "")
+                installs, url = self._link.installs, body.url or ""
+                await self._link.deliver(
+                    session, installs.order(session, body.name, version, sha256, url)
+                )
             case _:
                 self.expect(effect.id, worker_id, "uninstall", body.name, body.version or "")
-                session.send(m.PkgUninstall(name=body.name, version=body.version))
+                await self._link.deliver(
+                    session, m.PkgUninstall(name=body.name, version=body.version)
+                )
 
     async def give_up(
         self,
@@ -207,7 +215,7 @@ class Commands:
 
     def _reported(self, session: LinkSession, event: m.PkgEvent) -> None:
         # What the worker has now is shown at once, not with its next sign of life.
-        session.spawn(session.reports.quietly(self._link.note(session)))
+        session.spawn(session.reports.quietly(self._link.noting.note(session)))
         details = event.details or {}
         op = "uninstall" if details.get("operation") == "uninstall" else "install"
         for version in (event.version, ""):

@@ -9,7 +9,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.feed import EVERY_RUN
 from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.notices import notices_of, read
-from windlass.model.rows import Attempt, LogChunk, Row, Run
+from windlass.model.rows import Attempt, LogChunk, Row, Run, Worker
 from windlass.model.states import AttemptState, RunState
 from windlass.ports.store import Writes
 from windlass.testing.memory import MemoryDatabase, MemoryStore
@@ -51,11 +51,17 @@ def test_runs_queues_and_stops_come_out_as_they_went_in() -> None:
     first, second, third = list(rows)[:3]
     stops = [attempt(first, cancel_at=5), attempt(second, state=AttemptState.LOST), attempt(third)]
     writes = Writes(changed={Run: rows, Attempt: {a.id: a for a in stops}})
+    link, pull = (
+        Worker(id=f"my {kind}", transport=kind, registered_at=1, seen_at=1)
+        for kind in ("link", "pull")
+    )
+    writes.made = {Worker: {link.id: link, pull.id: pull}}
     notices = notices_of(writes, {"pull:b", "pull:a x"})
     assert max(len(notice) for notice in notices) < 7_900, "PostgreSQL takes no more"
     news = read([*notices, "something newer"])
     assert news.queues == {"pull:b", "pull:a x"}
     assert news.runs == set(rows)
+    assert news.workers == {"my link"}
     assert news.stops == [(stops[0].id, "a worker"), (stops[1].id, "a worker")]
 
 

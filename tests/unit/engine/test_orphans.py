@@ -1,12 +1,12 @@
 """Tasks that belong to one worker: when others may have them, and when they fail."""
 
+import msgspec
 import pytest
 
 from tests.unit.engine.test_workflow_runs import Bench, bench
 from tests.workflows import edge, node, workflow
-from windlass.engine import workers
 from windlass.engine.loops.orphans import OrphanedTasks
-from windlass.model.rows import Task
+from windlass.model.rows import Task, Worker
 from windlass.model.states import TaskState
 
 pytestmark = pytest.mark.anyio
@@ -15,9 +15,13 @@ KIT = "kit@1.0.0"
 
 
 async def note(work: Bench, services: list[str], state: str = "online") -> None:
-    await workers.note_link(
-        work.local.engine, "w", services=services, capacity=1, load=0, state=state, meta="{}"
+    engine = work.local.engine
+    now = engine.store.now()
+    told = msgspec.json.encode(services).decode()
+    worker = Worker(
+        id="w", transport="link", services=told, state=state, registered_at=now, seen_at=now
     )
+    await engine.write(worker)
 
 
 async def second_task(work: Bench, parameters: dict[str, object]) -> str:

@@ -12,12 +12,12 @@ from tests.unit.server.link_bench import (
     Bench,
     arrived,
     assignment,
+    failures,
     link_bench,
     link_of,
     registration,
     reported,
 )
-from windlass.engine import workers
 from windlass.engine.attempts import Attempts, WaitingDemand
 from windlass.engine.handlers import Handlers
 from windlass.engine.loops.forever import run_forever
@@ -103,6 +103,59 @@ async def test_a_worker_that_moved_to_another_server_is_not_declared_gone_by_the
     assert bench.row().state == "online"
 
 
+async def test_a_server_that_a_worker_left_unnoticed_writes_nothing_of_it_and_ends_its_session(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = await bench.session()
+    here.held["known@1"], here.held["unread@1"] = (
+        Held(id_, "r", "kind", 0) for id_ in ("known@1", "unread@1")
+    )
+    here.held["known@1"].acked = True
+    lost = failures(bench, monkeypatch)
+    elsewhere = LinkPlane(bench.engine, Attempts(bench.engine))
+    there = await elsewhere.begin(link_of(), registration("kit"))
+    written = bench.row()
+    await bench.plane.check()
+    await reported(here)
+    assert bench.row() == written
+    assert not here.connected
+    assert not bench.plane.sessions
+    assert [failure.kind for failure in lost] == ["unreachable"], "what arrived there stays its own"
+    await elsewhere.noting.note(there)
+    assert bench.row().state == "online"
+
+
+async def test_a_session_that_is_resumed_is_the_newest_again(bench: Bench) -> None:
+    here = await bench.session()
+    elsewhere = LinkPlane(bench.engine, Attempts(bench.engine))
+    there = await elsewhere.begin(link_of(), registration())
+    there.wake = lambda: None
+    here.resumed()
+    await reported(here)
+    await elsewhere.check()
+    assert here.connected
+    assert not there.connected
+
+
+async def test_a_worker_that_registers_elsewhere_just_now_is_not_declared_gone(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = await bench.session()
+    elsewhere = LinkPlane(bench.engine, Attempts(bench.engine))
+    here.disconnected()
+    update, once = bench.engine.update, [1]
+
+    async def late(*args: Any) -> Any:
+        if once:
+            once.clear()
+            await elsewhere.begin(link_of(), registration())
+        return await update(*args)
+
+    monkeypatch.setattr(bench.engine, "update", late)
+    await bench.plane.noting.gone(here)
+    assert bench.row().state == "online"
+
+
 async def test_a_worker_that_is_really_gone_is_declared_so(bench: Bench) -> None:
     session = await bench.session()
     session.disconnected()
@@ -118,14 +171,14 @@ async def test_what_cannot_be_noted_of_one_worker_is_noted_of_the_others(
         session = await bench.plane.begin(link_of(worker=name), registration())
         session.wake = lambda: None
     before = bench.row("b").seen_at
-    note = workers.note_link
+    note = bench.plane.noting.note
 
-    async def choosy(engine: Any, worker_id: str, **fields: Any) -> None:
-        if worker_id == "a":
+    async def choosy(session: LinkSession) -> None:
+        if session.worker_id == "a":
             raise BadRequest("cannot be kept")
-        await note(engine, worker_id, **fields)
+        await note(session)
 
-    monkeypatch.setattr(workers, "note_link", choosy)
+    monkeypatch.setattr(bench.plane.noting, "note", choosy)
     await asyncio.sleep(0.002)
     await bench.plane.check()
     assert bench.row("b").seen_at > before

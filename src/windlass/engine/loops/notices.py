@@ -32,6 +32,7 @@ class NoticeListener:
             await self._look_at_everything()
             engine.feed.wake_all()
             engine.feed.mail()
+            engine.feed.connected_elsewhere(None)
             for row in await engine.store.query("stopping", count_max=_STOPS_MAX):
                 engine.feed.stop(row["id"], row["worker_id"])
             return 0
@@ -44,6 +45,8 @@ class NoticeListener:
         engine.feed.logged(news.logs)
         for attempt_id, worker_id in news.stops:
             engine.feed.stop(attempt_id, worker_id)
+        if news.workers:
+            engine.feed.connected_elsewhere(news.workers)
         if news.mail:
             engine.feed.mail()
         if news.limits:

@@ -140,7 +140,7 @@ class Connection:
                 assert session is not None
                 session.registered(event.register)
                 # Others hear of it with its next sign of life, if not now.
-                await session.reports.quietly(self._plane.introduce(session))
+                await session.reports.quietly(self._plane.noting.introduce(session))
             case Resuming():
                 await self._resume(event.resume)
             case Beat():

@@ -111,7 +111,7 @@ class Installs:
             return
         session = self._choose(wanted)
         if session is not None:
-            self.send(session, name, version, found.sha256)
+            session.send(self.order(session, name, version, found.sha256))
 
     def _choose(self, wanted: Wanted) -> "LinkSession | None":
         """The least busy worker (or the owner) that installs packages and was not asked lately."""
@@ -128,10 +128,11 @@ class Installs:
         ]
         return min(able, key=lambda session: session.busy, default=None)
 
-    def send(
+    def order(
         self, session: "LinkSession", name: str, version: str, sha256: str, url: str = ""
-    ) -> None:
-        """Tell a worker to install a version, from our repository unless a URL says otherwise."""
+    ) -> m.PkgInstall:
+        """What tells a worker to install a version, from our repository unless a URL says
+        otherwise."""
         package, engine = f"{name}@{version}", self._plane.engine
         self._asked[package, session.worker_id] = self._plane.clock()
         if len(engine.installing) >= _NOTED_MAX:
@@ -139,13 +140,11 @@ class Installs:
         engine.installing[package] = Installing(session.worker_id, engine.store.now())
         path = f"/api/v1/published-packages/{quote(name, safe='')}/archive"
         log.info("worker %s is to install %s %s", session.worker_id, name, version)
-        session.send(
-            m.PkgInstall(
-                name=name,
-                version=version,
-                url=url or f"{session.base_url}{self._plane.sign(path, version=version)}",
-                sha256=sha256 or None,
-            )
+        return m.PkgInstall(
+            name=name,
+            version=version,
+            url=url or f"{session.base_url}{self._plane.sign(path, version=version)}",
+            sha256=sha256 or None,
         )
 
     def _note_failure(self, session: "LinkSession", package: str, event: m.PkgEvent) -> None:

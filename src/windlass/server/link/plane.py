@@ -12,9 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
-from windlass.engine import catalog, workers
+from windlass.engine import workers
 from windlass.engine.attempts import Attempts, attempt_token
 from windlass.engine.engine import Engine
 from windlass.engine.loops.forever import raise_outage
@@ -22,7 +21,7 @@ from windlass.engine.loops.outbox import NotHere
 from windlass.model.effects import Effect, worker_address
 from windlass.model.errors import Unavailable
 from windlass.model.queues import service_of
-from windlass.model.rows import Binding, Run, Worker
+from windlass.model.rows import Binding, Failure, Run, Worker
 from windlass.model.states import RUN_ENDED
 from windlass.model.tenants import ALL
 from windlass.ports.store import Cond
@@ -36,6 +35,7 @@ from windlass.server.link.counts import Counts
 from windlass.server.link.feedback import FeedbackSink
 from windlass.server.link.held import Held
 from windlass.server.link.installs import Installs
+from windlass.server.link.noting import Noting, is_of
 from windlass.server.link.session import LinkSession
 from windlass.server.signed import sign
 
@@ -73,6 +73,7 @@ class LinkPlane:
         self.feedback = FeedbackSink(engine)
         self.installs = Installs(self)
         self.chains = Chains(self)
+        self.noting = Noting(self)
         self.keep_parameters: Callable[[str, bytes], Awaitable[dict[str, Any]]] | None = None
         self.sessions: dict[str, LinkSession] = {}
         """By worker."""
@@ -101,7 +102,7 @@ class LinkPlane:
         self._by_id[session.id] = session
         for held in inherited:
             session.inherit(held)
-        await self.introduce(session)
+        await self.noting.introduce(session)
         self.engine.feed.mail()
         # Tasks may have waited for somebody who installs what they need.
         self.installs.look_soon()
@@ -147,6 +148,16 @@ class LinkPlane:
         old.link.refuse(codes.SESSION_DENIED, "superseded session", self.clock())
         if wake is not None:
             wake()
+
+    def went_elsewhere(self, session: LinkSession) -> None:
+        """A worker has a newer session on another server. What it acknowledged it has there; what
+        it was sent since its line here is dead is nobody's, and goes to another at once."""
+        unread = [h.attempt_id for h in session.held.values() if not (h.acked or h.stopped)]
+        self._forget(session)
+        self._retire(session)
+        text = f"worker {session.worker_id} went to another server"
+        for attempt_id in unread:
+            session.reports.failed(attempt_id, Failure("unreachable", text))
 
     async def accept(self, session: LinkSession, *, resumed: bool) -> m.Accept:
         secret = await self.secret()
@@ -204,8 +215,13 @@ class LinkPlane:
             raise NotHere(f"worker {worker_id} is not connected here")
         if await self._is_bound(effect.run_id, worker_id):
             return
+        await self.deliver(session, m.ReleaseResources(scope=effect.run_id, reason="it is over"))
+
+    async def deliver(self, session: LinkSession, message: m.Message) -> None:
+        """Send a command and see it arrive; `NotHere` if it does not. The line may be dead without
+        anybody knowing, and the worker be back on any server."""
         try:
-            await session.deliver(m.ReleaseResources(scope=effect.run_id, reason="it is over"))
+            await session.deliver(message)
         except Unavailable as error:
             raise NotHere(str(error)) from error
 
@@ -273,11 +289,11 @@ class LinkPlane:
                 present.append(session)
             elif not session.given_up and now - session.cut_at > self.attempts.lease_s:
                 # Its leases are gone; what only waits for it need not wait any longer.
-                await self._say_gone(session)
+                await self.noting.gone(session)
             elif now - session.cut_at > self.attempts.lease_s + limit:
                 self._forget(session)
         # All in one commit; what cannot be written of one worker is no reason to lose the others.
-        noted = await asyncio.gather(*map(self.note, present), return_exceptions=True)
+        noted = await asyncio.gather(*map(self.noting.note, present), return_exceptions=True)
         raise_outage(noted)
 
     def is_cut_off(self, worker: Worker) -> bool:
@@ -285,7 +301,7 @@ class LinkPlane:
         session = self.sessions.get(worker.id)
         if session is None or session.connected:
             return False
-        return workers.meta_of(worker).get("sessionId") in (None, session.id)
+        return is_of(worker, session)
 
     def _forget(self, session: LinkSession) -> None:
         if self.sessions.get(session.worker_id) is session:
@@ -293,63 +309,12 @@ class LinkPlane:
             self.counts.heartbeats_missed.pop(session.worker_id, None)
         self._by_id.pop(session.id, None)
 
-    async def _say_gone(self, session: LinkSession) -> None:
-        """Tell others that a worker is away, unless it is back, or on another server by now."""
-        known = await workers.get_worker(self.engine, session.worker_id)
-        if session.connected:
-            return
-        if known is not None and workers.meta_of(known).get("sessionId") in (None, session.id):
-            await workers.leave(self.engine, session.worker_id)
-            self.engine.recent.clear()  # which versions of packages there are was answered with it
-        session.given_up = True
-        if session.wake is not None:
-            # It came back while that was written.
-            await self.note(session)
-
     def line_cut(self, session: LinkSession, *, gone: bool) -> None:
         """A worker has no connection any more. One that says it is gone for good, and has nothing
         left to do, is not waited for."""
         over = gone and not session.held and not session.reports.pending
-        note = self._say_gone if over else self.note_cut
+        note = self.noting.gone if over else self.noting.cut
         session.spawn(session.reports.quietly(note(session)))
-
-    async def note_cut(self, session: LinkSession) -> None:
-        """Show at once that a worker's line is cut. What it holds is its own for a while."""
-
-        def cut(worker: Worker) -> Worker | None:
-            meta = workers.meta_of(worker)
-            if session.connected or meta.get("sessionId") != session.id:
-                return None
-            text = msgspec.json.encode({**meta, workers.CONNECTED: False}).decode()
-            return replace(worker, meta=text)
-
-        done = await self.engine.update(Worker, session.worker_id, cut)
-        self.engine.recent.clear()  # which versions of packages there are was answered with it
-        if done is not None and session.wake is not None:
-            # It came back while that was written.
-            await self.note(session)
-
-    async def introduce(self, session: LinkSession) -> None:
-        """Write down a worker that has registered, with what is in its packages."""
-        plain = f"{m.SERVICES_PACKAGE}@"  # differs from worker to worker, and no workflow names it
-        told = session.profile.manifests.items()
-        manifests = {name: manifest for name, manifest in told if not name.startswith(plain)}
-        await catalog.keep_manifests(self.engine, manifests)
-        await self.note(session)
-        self.engine.recent.clear()
-
-    async def note(self, session: LinkSession) -> None:
-        """Write down what is known of a worker, and that it is there."""
-        await workers.note_link(
-            self.engine,
-            session.worker_id,
-            services=session.profile.packages,
-            capacity=session.profile.max_parallel,
-            load=len(session.held),
-            state="draining" if session.draining else "online",
-            meta=msgspec.json.encode(worker_meta(session)).decode(),
-            tenant=session.tenant,
-        )
 
     def addresses(self) -> list[str]:
         """Whom effects can reach through this process."""
@@ -362,25 +327,6 @@ class LinkPlane:
     def metric_lines(self) -> list[str]:
         live = self.live
         return self.counts.lines(len(live), sum(len(session.held) for session in live))
-
-
-def worker_meta(session: LinkSession) -> dict[str, Any]:
-    """What is shown of a worker, as its frames said it."""
-    register = session.profile.register
-    beat = session.profile.heartbeat
-    return {
-        "instanceId": session.instance,
-        "generation": int(session.link.generation),
-        "tenant": session.plane.settings.tenant,
-        "sessionId": session.id,
-        "capabilities": msgspec.to_builtins(register.capabilities),
-        "packages": msgspec.to_builtins(register.packages),
-        "channels": register.channels or [],
-        "payloadTypes": register.payload_types or [],
-        "heartbeat": None if beat is None else msgspec.to_builtins(beat),
-        "version": session.link.handshake.worker.version if session.link.handshake else "",
-        "hostname": session.link.handshake.worker.hostname if session.link.handshake else "",
-    }
 
 
 def _clock() -> Callable[[], float]:

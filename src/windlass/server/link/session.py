@@ -69,6 +69,8 @@ class LinkSession:
         """Heartbeats that should have come since the last one."""
         self.cut_at = self.heard_at
         """When it lost its connection, or began without one."""
+        self.named = False
+        """Its worker's row has named it; whose row names another's since has gone elsewhere."""
         self.given_up = False
         """It has been without one for so long that others were told."""
         self.proof: Callable[[], Awaitable[Who]] | None = None
@@ -357,7 +359,8 @@ class LinkSession:
                 # Nobody could tell it at the time.
                 self._tell_stop(held)
         self.spawn(self.reports.quietly(self.plane.renew([self])))
-        self.spawn(self.reports.quietly(self.plane.note(self)))
+        self.named = False
+        self.spawn(self.reports.quietly(self.plane.noting.take_over(self)))
         self.ask()
 
     def disconnected(self) -> None:
