@@ -4,8 +4,9 @@
 …`: attempts of these runs logged something. `stop A W`: whoever has the connection of worker W
 should tell it to stop attempt A. `worker W`: worker W of the link has begun a session here,
 or is back in one. `mail`: effects wait to be done. `limits`: a rule on limits or a resource of
-environments has changed, or a service wants to be left alone. A notice only has somebody look
-sooner: what it is about is in the database, and is found there without it too.
+environments has changed, or a service wants to be left alone. `tenants`: so has a tenant. A
+notice only has somebody look sooner: what it is about is in the database, and is found there
+without it too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ from windlass.model.effects import Effect
 from windlass.model.envs import EnvResource
 from windlass.model.limits import LimitRule
 from windlass.model.rows import Attempt, LogChunk, Run, Worker
+from windlass.model.tenants import Tenant
 from windlass.ports.store import Writes
 
 _RUNS_EACH = 150
@@ -36,6 +38,7 @@ class News(msgspec.Struct):
     """Of the link, with a session elsewhere."""
     mail: bool = False
     limits: bool = False
+    tenants: bool = False
 
 
 def stopped(writes: Writes) -> list[Attempt]:
@@ -62,12 +65,15 @@ def notices_of(writes: Writes, queues: Iterable[str]) -> list[str]:
     notices += [f"worker {worker.id}" for worker in arrived if worker.transport == "link"]
     if writes.made.get(Effect):
         notices.append("mail")
-    if not all(_RULES.isdisjoint(rows) for rows in (writes.made, writes.changed, writes.removed)):
-        notices.append("limits")
+    for rules, notice in ((_RULES, "limits"), (_TENANTS, "tenants")):
+        tables = (writes.made, writes.changed, writes.removed)
+        if not all(rules.isdisjoint(rows) for rows in tables):
+            notices.append(notice)
     return notices
 
 
 _RULES = frozenset({LimitRule, EnvResource})
+_TENANTS = frozenset({Tenant})
 """What every process keeps in memory of what may be handed out."""
 
 
@@ -91,6 +97,8 @@ def read(notices: Sequence[str]) -> News:
                 news.mail = True
             case "limits":
                 news.limits = True
+            case "tenants":
+                news.tenants = True
             case _:
                 continue  # a newer process may say more than this one understands
     return news

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from windlass.engine.engine import Engine
+from windlass.engine.engine import Engine, Settings
 from windlass.engine.feed import EVERY_RUN
 from windlass.engine.loops.notices import NoticeListener
 from windlass.engine.notices import notices_of, read
 from windlass.model.rows import Attempt, LogChunk, Row, Run, Worker
 from windlass.model.states import AttemptState, RunState
+from windlass.model.tenants import Tenant
 from windlass.ports.store import Writes
 from windlass.testing.memory import MemoryDatabase, MemoryStore
 
@@ -110,3 +111,30 @@ async def test_whoever_reads_the_logs_of_a_run_here_hears_what_was_logged_elsewh
     assert mine.is_set()
     assert not other.is_set()
     assert told == ["r"]
+
+
+async def test_everything_is_looked_at_now_and_then_however_much_is_heard() -> None:
+    database = MemoryDatabase(lambda: 1_000)
+    here = Engine(MemoryStore(database, "here"), Settings(look_s=0.05))
+    elsewhere = MemoryStore(database, "elsewhere")
+    database.table(Tenant)["new"] = Tenant(id="new", created_at=1)
+    listener = NoticeListener(here)
+    async with asyncio.timeout(5):
+        while "new" not in here.tenants.names:
+            async with elsewhere.session() as session:
+                await session.save(Writes(notices=["runs x"]))
+            await listener.run_once()
+            await asyncio.sleep(0.005)
+
+
+async def test_a_tenant_that_is_made_elsewhere_is_known_here_at_once() -> None:
+    database = MemoryDatabase(lambda: 1_000)
+    here = Engine(MemoryStore(database, "here"))
+    elsewhere = Engine(MemoryStore(database, "elsewhere"))
+    new = Tenant(id="new", created_at=1)
+    writes = Writes(made={Tenant: {new.id: new}})
+    writes.notices = notices_of(writes, ())
+    async with elsewhere.store.session() as session:
+        await session.save(writes)
+    await asyncio.wait_for(NoticeListener(here).run_once(), 5)
+    assert "new" in here.tenants.names

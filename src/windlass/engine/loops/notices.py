@@ -14,6 +14,8 @@ class NoticeListener:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._began = False
+        self._look_at = 0.0
+        """When everything is looked at again, whatever was heard till then."""
 
     async def run_once(self) -> int:
         engine = self._engine
@@ -21,8 +23,10 @@ class NoticeListener:
             # Nobody announces what was there before.
             await engine.refresh_limits()
             self._began = True
+            self._look_at = self._now() + engine.settings.look_s
         try:
-            async with asyncio.timeout(engine.settings.look_s):
+            # Not only in a silence: of two busy processes, neither hears one.
+            async with asyncio.timeout_at(self._look_at):
                 heard = await engine.store.notices()
         except TimeoutError:
             await self._look_at_everything()
@@ -51,9 +55,18 @@ class NoticeListener:
             engine.feed.mail()
         if news.limits:
             await engine.refresh_limits()
+        if news.tenants:
+            await engine.refresh_tenants()
+        if self._now() >= self._look_at:
+            await self._look_at_everything()
         return len(heard)
 
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
     async def _look_at_everything(self) -> None:
+        self._look_at = self._now() + self._engine.settings.look_s
         await self._engine.refresh_tenants()
         await self._engine.refresh_limits()
         # A notice that was missed may have been the only one to name a handler.
