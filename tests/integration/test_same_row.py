@@ -84,3 +84,24 @@ async def test_a_hundred_versions_of_a_flow_are_published_at_once(served: Served
         assert set(await asyncio.gather(*map(pocketflow, range(AT_ONCE)))) == {200}
         versions = (await http.get("/api/flows/version", params={"flow_id": made})).json()
         assert sorted(row["version"] for row in versions) == list(range(1, AT_ONCE + 1))
+
+
+async def test_a_resource_of_environments_is_changed_many_times_at_once(served: Served) -> None:
+    """Nobody's change is lost, and one that comes after the deletion finds nothing."""
+    async with client(served) as http:
+        made = {"name": "crowded", "kind": "noop", "capacity": 1}
+        assert (await http.post("/api/v1/envs/resources", json=made)).status_code == 201
+        at = "/api/v1/envs/resources/crowded"
+
+        async def change(number: int) -> int:
+            body = {"capacity": 7} if number % 2 else {"metadata": {"by": "somebody"}}
+            return (await http.patch(at, json=body)).status_code
+
+        assert set(await asyncio.gather(*map(change, range(AT_ONCE)))) == {200}
+        found = (await http.get(at)).json()
+        assert (found["capacity"], found["metadata"]) == (7, {"by": "somebody"})
+        deleted = asyncio.ensure_future(http.delete(at))
+        answers = await asyncio.gather(*map(change, range(AT_ONCE)))
+        assert set(answers) <= {200, 404}
+        assert (await deleted).status_code == 200
+        assert (await http.get(at)).status_code == 404

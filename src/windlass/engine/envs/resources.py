@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from windlass.engine.engine import Engine
 from windlass.engine.envs.hosts import Hosts
+from windlass.engine.jobs import Outdated
 from windlass.model.envs import KINDS, NAME_CHARS_MAX, EnvResource, EnvSession, EnvState
 from windlass.model.errors import BadRequest, Conflict, NotFound, NotInstalled
 from windlass.model.rows import Json, Row
@@ -62,18 +63,31 @@ async def change(
         for name in to.__struct_fields__
         if (value := getattr(to, name)) is not None
     }
-    new = replace(resource, **columns, changed_at=engine.store.now())
-    _check(hosts, new)
-    await engine.write(*along, changed=(new,), stands=(resource,))
+
+    def changed(now: EnvResource) -> EnvResource:
+        new = replace(now, **columns, changed_at=engine.store.now())
+        _check(hosts, new)
+        return new
+
+    done = await engine.update(EnvResource, resource.id, changed, *along)
+    if done is None:
+        raise NotFound(f'resource "{resource.name}" was deleted just now')
     await engine.system.refresh_limits()
-    return new
+    return done
 
 
 async def delete(engine: Engine, resource: EnvResource, *along: Row) -> None:
     if await _sessions(engine, resource):
         text = "has sessions; disable it, and delete it when they are over"
         raise Conflict(f'"{resource.name}" {text}')
-    await engine.write(*along, removed={EnvResource: {resource.id}}, stands=(resource,))
+    # As it stands once it is this one's turn: others may have changed it since it was found.
+    async with engine.change_locks.of((EnvResource, resource.id)):
+        stands = await get_resource(engine, resource.id)
+        try:
+            await engine.write(*along, removed={EnvResource: {stands.id}}, stands=(stands,))
+        except Outdated as error:
+            text = f'"{resource.name}" has just been changed; look, and delete it again'
+            raise Conflict(text) from error
     await engine.system.refresh_limits()
 
 
