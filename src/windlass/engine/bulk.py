@@ -200,8 +200,16 @@ class BulkWorker:
         except Unavailable:
             raise  # the slice is tried again
         except WindlassError as error:
-            after = replace(item, state=ItemState.FAILED, detail=str(error)[:_DETAIL_CHARS_MAX])
-        await self._engine.write(changed=(after,))
+            if await self._is_marked(item):
+                # Another process had the slice as well, and was quicker.
+                after = replace(item, state=ItemState.DONE)
+            else:
+                after = replace(item, state=ItemState.FAILED, detail=str(error)[:_DETAIL_CHARS_MAX])
+
+        def said(now: BulkItem) -> BulkItem | None:
+            return after if now.state is ItemState.WAITING else None
+
+        await self._engine.update(BulkItem, item.id, said)
 
     async def _is_marked(self, item: BulkItem) -> bool:
         """Whether the act was committed before somebody died."""
