@@ -110,6 +110,18 @@ def settle(http: httpx.Client, tenant: str) -> dict[str, str]:
             error = {"kind": "fatal", "message": f"{tenant} cannot"}
             result = {**lease, "error": error}
             made(http.post(exchange, json={"services": [], "slots": 0, "results": [result]}))
+    place = {"name": f"{tenant}-place", "kind": "noop", "config": {"files": {"a": tenant}}}
+    known["place"] = made(http.post("/api/v1/envs/resources", json=place))["id"]
+    made(http.post("/api/v1/envs/resources", json={**place, "name": "same-place"}))
+    definition = flow_of(tenant)
+    definition["nodes"]["a"]["env"] = "same-place"
+    made(http.post("/api/v1/flows/in-place/versions", json={"definition": definition}))
+    known["placed"] = made(http.post("/api/v1/runs", json={"flow": "in-place"}))["id"]
+    exchange = f"/api/v1/workers/{known['worker']}/exchange"
+    poll = {"services": ["work"], "slots": 1, "waitMs": 10_000}
+    (attempt,) = made(http.post(exchange, json=poll))["attempts"]
+    known["session"] = attempt["env"]["session_id"]
+    known["in_place"], known["in_place_token"] = attempt["attemptId"], attempt["token"]
     known["letter"] = made(http.get("/api/v1/dead-letters"))["items"][0]["id"]
     inbox = made(http.get("/api/v1/checkpoints"))["items"]
     task = {"alias": "a", "goal": tenant, "worker_profile": f"{tenant}-nobody"}
@@ -180,13 +192,17 @@ WHAT = {
     "bulk": "bulk",
     "resources": "resource",
     "pods": "attempt_id",
+    "envs/resources": "place",
+    "envs/sessions": "session",
+    "env-resources": "place",
 }
 NAMES = {"flows": "flow", "published-packages": "package", "packages": "package"}
 
 
 def asked(route: Route, known: dict[str, str]) -> tuple[str, Json | None]:
     """A route's path and body, about what somebody has."""
-    kind = route.path.removeprefix("/api/v1/").split("/")[0]
+    parts = route.path.removeprefix("/api/v1/").removeprefix("/orchestration/").split("/")
+    kind = "/".join(parts[:2]) if parts[0] == "envs" else parts[0]
     words = {
         "{id}": known.get(WHAT.get(kind, ""), "none"),
         "{name}": known.get(NAMES.get(kind, ""), "none"),
@@ -275,6 +291,7 @@ def state_of(world: World, tenant: str) -> Json:
         lists = (
             *("/api/v1/runs", "/api/v1/flows", "/api/v1/checkpoints", "/api/v1/tokens"),
             *("/api/v1/users", "/api/v1/published-packages", "/api/v1/resources"),
+            *("/api/v1/envs/resources", "/api/v1/envs/sessions"),
             *(
                 "/api/v1/workflows",
                 "/api/v1/dead-letters",
@@ -292,7 +309,8 @@ def state_of(world: World, tenant: str) -> Json:
 def test_nobody_sees_or_changes_what_is_another_tenants(world: World, role: str) -> None:
     before = state_of(world, "blue")
     theirs = world.known["blue"]
-    words = {"blue", *(theirs[name] for name in ("waiting", "held", "user", "token", "resource"))}
+    ids = ("waiting", "held", "placed", "user", "token", "resource", "place", "session")
+    words = {"blue", *(theirs[name] for name in ids)}
     may = Who("somebody", role).may
     wrong: list[str] = []
     with world.client("red", role) as http:
@@ -348,9 +366,6 @@ def test_everybody_reads_what_is_their_tenants(world: World, role: str) -> None:
 NOTHING_THERE = {
     "GET /api/v1/runs/{id}/blackboard/{key}",
     "GET /api/v1/runs/{id}/blackboard/{key}/revisions",
-    "GET /orchestration/env-resources/{id}",
-    "GET /api/v1/envs/resources/{id}",
-    "GET /api/v1/envs/sessions/{id}",
     "GET /api/v1/pods/{id}",
     "GET /api/v1/envs/images/{id}",
     "GET /api/v1/envs/sessions/{id}/screenshot",
