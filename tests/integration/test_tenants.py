@@ -453,3 +453,34 @@ def test_a_stream_tells_of_its_own_tenant(world: World, path: str) -> None:
             if "red" in line:
                 break
         assert "blue" not in "\n".join(seen)
+
+
+def test_an_attempts_own_token_opens_nothing_to_a_worker_of_another_tenant(world: World) -> None:
+    theirs = world.known["blue"]
+    lease = {"attemptId": theirs["in_place"], "token": theirs["in_place_token"]}
+    at = f"/api/v1/workers/{world.known['red']['worker']}"
+    call = {**lease, "callId": "c"}
+    asked: list[tuple[str, Json]] = [
+        ("env/read", {**call, "path": "a"}),
+        ("env/write", {**call, "path": "a", "data": "YQ=="}),
+        ("env/exec", {**call, "command": ["cat", "a"]}),
+        ("env/snapshot", call),
+        ("actions", {**call, "tool": "look", "effect": "external_read", "args": {}}),
+        ("blackboard", {**lease, "key": "note", "value": 1}),
+        ("blackboard/read", {**lease, "key": "note"}),
+    ]
+    said: list[str] = []
+    with world.client("red", "worker") as red:
+        for path, body in asked:
+            answer = red.post(f"{at}/{path}", json=body)
+            if answer.status_code not in (403, 404, 409):
+                said.append(f"{path} answers {answer.status_code}: {answer.text:.200}")
+        result = {**lease, "output": {"by": "red"}}
+        poll = {"services": [], "slots": 0, "results": [result], "renew": [theirs["in_place"]]}
+        told = made(red.post(f"{at}/exchange", json=poll))
+    assert [receipt["status"] for receipt in told["results"]] == ["stale"]
+    assert told["lost"] == [theirs["in_place"]]
+    with world.client("blue", "viewer") as blue:
+        run = blue.get(f"/api/v1/runs/{theirs['placed']}").json()
+    assert run["state"] == "running"
+    assert not said, "\n".join(said)

@@ -5,6 +5,8 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from windlass.model.errors import NotFound
+from windlass.model.rows import Attempt
 from windlass.protocol.api import OkView
 from windlass.protocol.envs import (
     EnvContent,
@@ -26,7 +28,10 @@ from windlass.server.routes import Route
 
 
 async def _check(request: Request, body: OfAttempt) -> None:
-    await engine_for(request, body.attempt_id, str(body.token))
+    engine = await engine_for(request, body.attempt_id, str(body.token))
+    async with engine.store.session() as session:
+        if not await session.rows(Attempt, [body.attempt_id]):
+            raise NotFound(f"attempt {body.attempt_id} has no environment")
 
 
 async def execute(request: Request) -> Response:
