@@ -7,7 +7,7 @@ import pytest
 from tests.unit.server.audit import WAITS
 from windlass.engine import bulk
 from windlass.engine.bulk import BulkWorker, start_job
-from windlass.model.bulk import BulkAct, BulkItem, BulkState, ItemState
+from windlass.model.bulk import BULK, BulkAct, BulkItem, BulkState, ItemState
 from windlass.model.effects import Effect
 from windlass.testing.local import local_engine
 
@@ -21,7 +21,7 @@ async def test_of_two_processes_with_one_slice_the_slower_says_nothing_else(
         engine = local.engine.of("default")
         run = await local.start(WAITS)
         job = await start_job(engine, BulkAct.CANCEL, [run], "somebody", job_id="job")
-        [promise] = [row for row in local.database.table(Effect).values() if row.kind == bulk.BULK]
+        [promise] = [row for row in local.database.table(Effect).values() if row.kind == BULK]
         act = bulk.act
 
         async def late(*args: Any) -> None:

@@ -63,6 +63,23 @@ async def test_what_ends_with_an_error_is_begun_again_and_what_ends_well_is_not(
     assert (begun, duty.failures) == (3, 2)
 
 
+async def test_what_fails_whenever_it_is_begun_is_failing_all_the_while() -> None:
+    duty, begun = Duty("d"), asyncio.Semaphore(0)
+
+    async def work() -> None:
+        begun.release()
+        raise RuntimeError("broken")
+
+    task = asyncio.ensure_future(restarted(work, duty))
+    async with asyncio.timeout(5):
+        for _ in range(3):
+            await begun.acquire()
+    await asyncio.sleep(0)
+    assert duty.failures == 3
+    assert duty.failing_s > 0.5, "since the first of them, each later than the one before"
+    task.cancel()
+
+
 def test_refused_items_are_passed_over_until_the_next_look() -> None:
     passed = PassedOver(1_000)
     assert passed.count(10_000) == 0

@@ -1,11 +1,14 @@
 """News from feedback, what a stream remembers, and what a filter of workers keeps."""
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from starlette.datastructures import QueryParams
 
+from tests.unit.server.link_bench import link_bench
+from windlass.engine.feed import EVERY_RUN
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Run
 from windlass.model.states import RunState
@@ -17,9 +20,13 @@ from windlass.server.announcements import (
     packages_in,
 )
 from windlass.server.api.fleet import wanted
+from windlass.server.commands import Commands
+from windlass.server.compat.astraflow.events import Events
 from windlass.server.compat.astraflow.news import News, feedback_news
 from windlass.server.compat.astraflow.streams import Stream
 from windlass.server.worker_details import camel, camel_capabilities
+
+pytestmark = pytest.mark.anyio
 
 
 def run(seq: int = 1, state: RunState = RunState.RUNNING, id_: str = "r") -> Run:
@@ -56,6 +63,27 @@ def test_feedback_is_state_first_then_pieces_in_order() -> None:
     assert deltas[1]["payload"] == {"dataBase64": "Yg=="}
     assert [data["path"] for data in deltas[2:]] == ["/a/b", "/c~0~1d"]
     assert feedback_news("r", "n", 1, m.Feedback(run_id="r", task_id="t"), 0, 0) == []
+
+
+async def test_streams_go_on_after_a_mistake_of_ours_and_it_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with link_bench() as bench:
+        events = Events(bench.engine, bench.plane, Commands(bench.engine, bench.plane))
+        looks: list[int] = []
+
+        async def look() -> None:
+            looks.append(1)
+            if len(looks) == 1:
+                raise KeyError("ours")
+            events._streams.clear()
+
+        monkeypatch.setattr(events, "_look_once", look)
+        events._streams["client"] = set()
+        bench.engine.feed.runs.wake([EVERY_RUN])
+        await asyncio.wait_for(events._look(), 5)
+        duty = bench.engine.duties.of("EventStreams")
+        assert (len(looks), duty.failures, duty.failing_s) == (2, 1, 0)
 
 
 def test_results_are_removed_by_none_and_a_bare_summary_is_one_of_them() -> None:

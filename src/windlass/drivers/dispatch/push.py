@@ -110,6 +110,7 @@ class PushDispatcher:
         self.changed.clear()
         workers = {worker.id: worker for worker in await self._live_workers()}
         changes = 0
+        died = self._died()
         for worker_id, (shape, runner, task) in list(self._runners.items()):
             worker = workers.get(worker_id)
             if worker is None or self._shape(worker) != shape:
@@ -128,7 +129,18 @@ class PushDispatcher:
                 changes += 1
             if worker.id in self._runners:
                 self._runners[worker.id][1].load = worker.load
+        if died is not None:
+            raise died  # another has been begun in its place, and whoever runs this loop is told
         return changes
+
+    def _died(self) -> BaseException | None:
+        """Forget runners that ended by themselves; tells why one of them did."""
+        error = None
+        for worker_id, (_, _, task) in list(self._runners.items()):
+            if task.done():
+                del self._runners[worker_id]
+                error = None if task.cancelled() else task.exception()
+        return error
 
     def stop_attempt(self, attempt_id: str) -> None:
         for _, runner, _ in self._runners.values():

@@ -15,6 +15,8 @@ from windlass.model.errors import Unavailable
 log = logging.getLogger(__name__)
 
 _PAUSE_S_MAX = 5.0
+_WELL_S = 1.0
+"""For how long something that is begun anew has to go on before it counts as well again."""
 
 
 class Loop(Protocol):
@@ -95,14 +97,18 @@ async def run_forever(loop: Loop, duty: Duty | None = None) -> None:
 async def restarted(work: Callable[[], Awaitable[None]], duty: Duty) -> None:
     """Something that runs until it is cancelled or is done, begun again whenever it fails."""
     while True:
+        # What fails as soon as it is begun is not well in between.
+        well = asyncio.get_running_loop().call_later(_WELL_S, duty.went_well)
         try:
             await work()
+            duty.went_well()
             return
         except Exception as error:
             pause_s = duty.failed(error)
             log.exception("%s failed; it is begun again", duty.name)
-            await asyncio.sleep(pause_s)
-            duty.went_well()
+        finally:
+            well.cancel()
+        await asyncio.sleep(pause_s)
 
 
 def raise_outage(results: Sequence[object]) -> int:

@@ -23,6 +23,7 @@ from starlette.responses import Response
 from windlass.dialects.workflow import HOST
 from windlass.engine.engine import Engine
 from windlass.engine.feed import EVERY_RUN
+from windlass.engine.loops.forever import Duty
 from windlass.model.errors import BadRequest, Unavailable
 from windlass.model.ids import task_of
 from windlass.model.rows import Event, Run, Task, Worker
@@ -193,16 +194,31 @@ class Events:
     async def _look(self) -> None:
         """See now and then what other processes did: once for all streams, while there are any."""
         others = asyncio.Event()
-        with self._engine.feed.runs.watching(EVERY_RUN, others):
-            while self._streams:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(others.wait(), _LOOK_S)
-                others.clear()
-                try:
-                    await self._look_once()
-                except Unavailable as error:
-                    log.info("streams wait: %s", error)
-                await asyncio.sleep(_GATHER_S)
+        duty = self._engine.duties.of("EventStreams")
+        try:
+            with self._engine.feed.runs.watching(EVERY_RUN, others):
+                while self._streams:
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(others.wait(), _LOOK_S)
+                    others.clear()
+                    await asyncio.sleep(await self._look_openly(duty))
+        finally:
+            # Nobody listens any more: what failed is not waited for.
+            duty.went_well()
+
+    async def _look_openly(self, duty: Duty) -> float:
+        """Look once; a failure is seen by whoever asks how this process is. Returns how long to
+        pause."""
+        try:
+            await self._look_once()
+        except Unavailable as error:
+            log.info("streams wait: %s", error)
+        except Exception as error:
+            log.exception("streams miss what other processes did; they go on")
+            return duty.failed(error)
+        else:
+            duty.went_well()
+        return _GATHER_S
 
     async def _look_once(self) -> None:
         streams = [stream for some in self._streams.values() for stream in some]
