@@ -83,14 +83,17 @@ def no_package(name: str) -> NotFound:
 
 async def versions_of(engine: Engine, name: str) -> list[PackageVersion]:
     """All versions of a package, the newest first."""
-    return (await versions_by_name(engine, [name])).get(name, [])
+    return (await versions_by_name(engine, [name], heavy=True)).get(name, [])
 
 
-async def versions_by_name(engine: Engine, names: Sequence[str]) -> dict[str, list[PackageVersion]]:
-    """The versions of several packages, read at once, the newest first."""
+async def versions_by_name(
+    engine: Engine, names: Sequence[str], *, heavy: bool = False
+) -> dict[str, list[PackageVersion]]:
+    """The versions of several packages, read at once, the newest first; with their manifests only
+    if `heavy`."""
     where = [Cond("name", "in", list(names))]
     found: dict[str, list[PackageVersion]] = {}
-    for row in await engine.store.page(PackageVersion, where, limit=_VERSIONS_MAX):
+    for row in await engine.store.page(PackageVersion, where, limit=_VERSIONS_MAX, heavy=heavy):
         found.setdefault(row.name, []).append(row)
     for rows in found.values():
         rows.sort(key=lambda row: versions.parse(row.version), reverse=True)

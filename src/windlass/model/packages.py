@@ -1,5 +1,8 @@
 """Rows of the package repository: names, their versions, and what workers say is in theirs."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from windlass.model.rows import Json, Row
 
 
@@ -38,6 +41,7 @@ class PackageVersion(Row, frozen=True, kw_only=True):
             "tenant",
         }
     )
+    HEAVY: ClassVar[Mapping[str, str]] = {"manifest": "'{}'"}
     id: str
     """`<name>@<version>`"""
     name: str
