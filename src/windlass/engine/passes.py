@@ -304,12 +304,15 @@ class Pass:
     def give(self, task: Task) -> None:
         """Take a task that was read into memory. Its run is touched from here on: if the pass fails
         now, this row must be forgotten with it. Nothing but the run's `seq` tells that it has moved
-        since, so it is given only where the run was read before it."""
+        since, so it is given only where the run was read before it: in another pass, as one read in
+        this pass may have been read since."""
         self.touched.add(task.run_id)
         view = self.shared.workspace.view(task.run_id)
         if view.run is None:
             return
-        if view.tables[Task].get(task.id) is None or not self.doubt(task, task.run_id):
+        if view.tables[Task].get(task.id) is not None:
+            self.doubt(task, task.run_id)
+        elif not view.fresh:
             view.give_task(task)
 
     def doubt(self, row: Row, run_id: str) -> bool:

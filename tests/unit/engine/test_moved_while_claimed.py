@@ -11,7 +11,7 @@ from windlass.engine.jobs import Job
 from windlass.engine.loops.leases import Leases
 from windlass.engine.passes import Pass
 from windlass.kernel import claims, reports
-from windlass.kernel.events import AttemptSucceeded, Claim, WakeTask
+from windlass.kernel.events import AttemptSucceeded, Claim, ParkTask, WakeTask
 from windlass.kernel.turn import Turn
 from windlass.model.assignment import Assignment
 from windlass.model.rows import Attempt, Run, Task
@@ -90,3 +90,24 @@ async def test_a_task_that_was_parked_since_its_run_was_read_is_woken_all_the_sa
             job = Job(WakeTask(parked.id))
             await work.decide_all([job])
         assert job.outcome is True
+
+
+async def test_a_task_that_was_claimed_before_its_run_was_read_is_not_parked() -> None:
+    """A pass finds tasks, and reads the run of one only then: the row it found is older than the
+    run, and saving would not find out."""
+    node = {"exec_type": "queue", "service": "make", "limits": [{"key": "k", "max": 1}]}
+    async with local_engine({}) as local:
+        engine = local.engine
+        await local.start({"start": "a", "nodes": {"a": node}})
+        [found] = await engine.store.page(Task, [Cond("state", "=", "queued")])
+        await Attempts(engine).claim("w1", ["pull:make"], 1, 1.0)
+        [run] = await engine.store.page(Run, [Cond("id", "=", found.run_id)])
+        work = Pass(engine.advance._shared, locked=False)
+        async with engine.store.session() as work.session:
+            engine.advance.workspace.forget(run.id)
+            engine.advance.workspace.view(run.id).give(Run, [run.id], [run])
+            work.give(found)
+            job = Job(ParkTask(found.id, "default k", None))
+            await work.decide_all([job])
+        assert job.outcome is not True
+        engine.advance.workspace.forget(run.id)
