@@ -52,6 +52,7 @@ NAMES = [
     "0022_changed_files",
     "0023_log_stream",
     "0024_room",
+    "0025_filters",
 ]
 WHERE_ROWS_ARE = (
     access,
@@ -98,7 +99,7 @@ def test_lists_of_pods_walk_an_index_of_those_they_list(tmp_path: Path) -> None:
         ("live_pods", "attempts_detached"),
         ("ended_pods", "attempts_ended_pods"),
     ):
-        query = "explain query plan " + load_queries()[name]
+        query = "explain query plan " + load_queries({})[name]
         steps = [row[3] for row in db.execute(query, asked | {"count_max": 50})]
         assert f"USING INDEX {index} (id" in steps[0], steps
         assert not [step for step in steps if step.startswith("SCAN") or "TEMP" in step], steps

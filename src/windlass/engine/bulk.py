@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from windlass.engine import runs
 from windlass.engine.deleting import delete_run
 from windlass.engine.engine import Engine
-from windlass.engine.filters import run_conditions
+from windlass.engine.filters import found_by
 from windlass.engine.reruns import rerun
 from windlass.model.access import Audit
 from windlass.model.bulk import BULK, BulkAct, BulkItem, BulkJob, BulkState, ItemState
@@ -59,7 +59,7 @@ class Counts(msgspec.Struct, frozen=True):
 
 async def targets_of(engine: Engine, act: BulkAct, query: str) -> list[str]:
     """The runs a filter finds that an act makes sense for, or their open questions."""
-    where = run_conditions(f"{query} {FITTING[act]}".strip(), engine.store.now())
+    where = await found_by(engine.store, f"{query} {FITTING[act]}".strip())
     found = await engine.store.page(Run, where, descending=True, limit=TARGETS_MAX + 1, heavy=False)
     ids = [run.id for run in found]
     if act is BulkAct.ANSWER:

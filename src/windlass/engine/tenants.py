@@ -58,6 +58,9 @@ _QUERIES = frozenset(
         # These are about rows that were read before.
         "flow_versions",
         "version_numbers",
+        # These only say where to look.
+        "flow_names",
+        "tags_between",
         # What they show of others is left out afterwards.
         "held_by",
         "count_queues",

@@ -46,8 +46,12 @@ class Writes(msgspec.Struct):
     """What other processes should hear once this is committed."""
 
 
+TAG_CHARS = 200
+
+
 class Cond(NamedTuple):
-    """One condition of a listing. `op`: = != < <= > >= in like, null, not null."""
+    """One condition of a listing. `op`: = != < <= > >= in like, null, not null; and of `tags` that
+    one is among some (`tagged`), each as `name=value`, cut off at `TAG_CHARS`."""
 
     column: str
     op: str

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from windlass.model.errors import Unavailable
 
-SCHEMA = 24
+SCHEMA = 25
 """The newest migration this program brings, and needs."""
 OLDEST = 2
 """Programs of this schema and later run on a database that has been brought to `SCHEMA`."""

@@ -6,7 +6,7 @@ only one database understands is a `{word}` filled in by its driver.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import NamedTuple
@@ -22,14 +22,17 @@ class Migration(NamedTuple):
     script: str
 
 
-def load_queries() -> dict[str, str]:
-    """All named queries as they stand in the files."""
+def load_queries(words: Mapping[str, str]) -> dict[str, str]:
+    """All named queries, with what one database says for each of some words."""
     queries: dict[str, str] = {}
     for file in sorted(_folder("queries"), key=lambda f: f.name):
         for part in file.read_text().split("-- name: ")[1:]:
             name, _, body = part.partition("\n")
             lines = [line for line in body.splitlines() if not line.startswith("--")]
-            queries[name.strip()] = "\n".join(lines).strip().rstrip(";")
+            query = "\n".join(lines).strip().rstrip(";")
+            for word, text in words.items():
+                query = query.replace(f"{{{word}}}", text)
+            queries[name.strip()] = query
     return queries
 
 

@@ -9,9 +9,11 @@ from functools import cache
 from typing import Any
 
 from windlass.drivers.sql.tables import changing, columns
+from windlass.drivers.sql.walks import values_of, walk_of
 from windlass.model.rows import Row
 from windlass.ports.store import Cond
 
+NO_NAMES: Mapping[str, str] = {}
 _OPS = frozenset({"=", "!=", "<", "<=", ">", ">=", "like"})
 
 
@@ -61,19 +63,30 @@ AnyOf = Callable[[str, Any], str]
 """Takes a column and a list, returns the condition that it is one of them."""
 
 
-def conditions(table: type[Row], where: Sequence[Cond], parameter: Parameter, any_of: AnyOf) -> str:
-    """A `where` clause. Column names are checked against the row type, values are parameters."""
+def conditions(
+    table: type[Row],
+    where: Sequence[Cond],
+    parameter: Parameter,
+    any_of: AnyOf,
+    names: Mapping[str, str] = NO_NAMES,
+) -> str:
+    """A `where` clause. Column names are checked against the row type, values are parameters;
+    `names` says what else stands for a column."""
     parts: list[str] = []
     for column, op, value in where:
         assert column in columns(table), f"{table.TABLE} has no column {column}"
+        name = names.get(column, column)
         if op in ("null", "not null"):
-            parts.append(f"{column} is {op}")
+            parts.append(f"{name} is {op}")
         elif op == "in":
-            parts.append(any_of(column, value))
+            parts.append(name + any_of(column, value).removeprefix(column))
+        elif op == "tagged":
+            marks = ", ".join(map(parameter, value)) or "null"
+            parts.append(f"id in (select run_id from run_tags where tag in ({marks}))")
         else:
             assert op in _OPS, f"unknown operator {op}"
             escape = " escape '\\'" if op == "like" else ""
-            parts.append(f"{column} {op} {parameter(value)}{escape}")
+            parts.append(f"{name} {op} {parameter(value)}{escape}")
     return f" where {' and '.join(parts)}" if parts else ""
 
 
@@ -85,41 +98,46 @@ def listing(
     any_of: AnyOf,
     *,
     heavy: bool = True,
+    bytewise: str = "",
 ) -> str:
     """A page of rows. `tail` is the order column, whether it descends, the limit, the offset.
 
     A list of states is asked for state by state: each is a walk along the index on (state, id) in
     the order wanted, where a database given all at once would sort them or walk past every other
-    row.
+    row. So are the other things that runs are looked for by: see `walks`.
     """
     order, descending, limit, offset = tail
-    states = [cond for cond in where if cond.column == "state" and cond.op == "in"]
-    if not states or order != "id":
-        clause = conditions(table, where, parameter, any_of)
-        rows = select(table, heavy=heavy)
+    walk = walk_of(table.TABLE, where, order, bytewise)
+    rows = select(table, heavy=heavy)
+    if walk is None or walk.each is None:
+        clause = conditions(table, where, parameter, any_of, walk.names if walk else NO_NAMES)
         return rows + clause + ordering(table, order, descending, limit, offset)
-    wanted = list(dict.fromkeys(states[0].value))
+    wanted = values_of(walk)
     if not wanted:
         return f"{select(table)} where 1 = 0"
-    others = [cond for cond in where if cond is not states[0]]
+    others = [cond for cond in where if cond is not walk.each]
+    source = rows.removesuffix(table.TABLE) + walk.source if walk.source else rows
     parts: list[str] = []
     for value in wanted:
-        clause = conditions(table, [Cond("state", "=", value), *others], parameter, any_of)
-        first = ordering(table, order, descending, limit + offset, 0)
-        rows = select(table, heavy=heavy)
-        parts.append(f"select * from ({rows}{clause}{first}) as of_{len(parts)}")
-    rest = ordering(table, order, descending, limit, offset)
-    return f"select * from ({' union all '.join(parts)}) as together{rest}"
+        one = f" where {walk.column} = {parameter(value)}"
+        rest = conditions(table, others, parameter, any_of, walk.names)
+        first = ordering(table, order, descending, limit + offset, 0, name=walk.order)
+        clause = one + rest.replace(" where ", " and ", 1) + first
+        parts.append(f"select * from ({source}{clause}) as of_{len(parts)}")
+    last = ordering(table, order, descending, limit, offset)
+    return f"select * from ({' union all '.join(parts)}) as together{last}"
 
 
-def ordering(table: type[Row], order: str, descending: bool, limit: int, offset: int) -> str:
+def ordering(
+    table: type[Row], order: str, descending: bool, limit: int, offset: int, *, name: str = ""
+) -> str:
     assert order in columns(table), f"{table.TABLE} has no column {order}"
     direction = " desc" if descending else ""
     skip = f" offset {int(offset)}" if offset else ""
     # Rows made in the same moment have an order too, or a page could end between any two of them.
     key = table.KEY if order == "created_at" else ()
     ties = "".join(f", {column}{direction}" for column in key)
-    return f" order by {order}{direction}{ties} limit {int(limit)}{skip}"
+    return f" order by {name or order}{direction}{ties} limit {int(limit)}{skip}"
 
 
 def may_exist(key: Any) -> bool:

@@ -29,6 +29,7 @@ from windlass.drivers.sql.tables import (
     key_tuple,
     to_tuple,
 )
+from windlass.drivers.sql.walks import BYTEWISE
 from windlass.model.effects import Effect
 from windlass.model.errors import Unavailable
 from windlass.model.rows import BranchResult, Event, Row, Task, Variable
@@ -50,6 +51,7 @@ SETTINGS = {
 }
 _SYNC_S = 30.0
 _HOLD_TRIES = 5
+_WORDS = {"skip_locked": "for update skip locked", "bytewise": BYTEWISE}
 """Between looking for a row and making it, somebody may have made and removed it."""
 
 
@@ -82,10 +84,7 @@ class PostgresStore:
         self._synced = (0.0, 0.0)
         self._clock = SteadyClock(self._database_ms)
         self.listener = Listener(self._connect, self._fetch_one)
-        self._queries = {
-            name: positional(sql.replace("{skip_locked}", "for update skip locked"))
-            for name, sql in load_queries().items()
-        }
+        self._queries = {name: positional(sql) for name, sql in load_queries(_WORDS).items()}
 
     @classmethod
     async def open(cls, url: str, pool_size: int = 8) -> "PostgresStore":
@@ -189,7 +188,9 @@ class PostgresStore:
     ) -> list[R]:
         values, parameter, any_of = _parameters(table)
         tail = (order, descending, limit, offset)
-        sql = statements.listing(table, where, tail, parameter, any_of, heavy=heavy)
+        sql = statements.listing(
+            table, where, tail, parameter, any_of, heavy=heavy, bytewise=BYTEWISE
+        )
         async with self.connection() as connection:
             rows = await connection.fetch(sql, *values)
         return from_tuples(table, rows)

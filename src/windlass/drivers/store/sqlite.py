@@ -42,6 +42,7 @@ from windlass.ports.store import Cond, EffectClaim, Raced, Taken, Writes
 log = logging.getLogger(__name__)
 
 _LOOK_S = 0.1
+_WORDS = {"skip_locked": "", "bytewise": ""}
 """How often it is asked whether another process has written to the file."""
 
 R = TypeVar("R", bound=Row)
@@ -70,7 +71,7 @@ class SqliteStore:
     def __init__(self, path: str, clock: Callable[[], int] | None = None) -> None:
         self._path = path
         self._clock = SteadyClock(clock)
-        self._queries = {name: listed(sql) for name, sql in load_queries().items()}
+        self._queries = {name: listed(sql) for name, sql in load_queries(_WORDS).items()}
         self._write = connect(path)
         check_schema(found(self._write))
         self._writer = WorkThread("sqlite-writer")
@@ -204,7 +205,7 @@ class SqliteStore:
         return await self._on(self._writer, lambda: work(self._write))
 
     def sql(self, name: str, table: type[Row] | None = None) -> str:
-        text = self._queries[name].replace("{skip_locked}", "")
+        text = self._queries[name]
         return text.replace("{columns}", ", ".join(columns(table))) if table else text
 
 

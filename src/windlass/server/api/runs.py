@@ -8,7 +8,7 @@ from starlette.responses import Response
 from windlass.engine import flows, plans, reruns, runs
 from windlass.engine.deleting import delete_run
 from windlass.engine.engine import Engine
-from windlass.engine.filters import run_conditions
+from windlass.engine.filters import found_by
 from windlass.engine.why import why
 from windlass.engine.workflows import up_to_date
 from windlass.model.access import Audit
@@ -117,7 +117,7 @@ def started_view(started: runs.Started, target: flows.Startable) -> Response:
 async def list_runs(request: Request) -> Response:
     """Runs of all kinds, newest first."""
     engine = engine_of(request)
-    where = run_conditions(request.query_params.get("q", ""), engine.store.now())
+    where = await found_by(engine.store, request.query_params.get("q", ""))
     rows, next_ = await fetch_page(request, Run, where)
     numbers = await version_numbers(request, rows)
     items = [run_view(row, None, numbers.get(row.version_id)) for row in rows]
@@ -249,7 +249,7 @@ async def bulk(request: Request) -> Response:
         raise BadRequest(f'no bulk action "{body.action}"; there are cancel and retry')
     if not body.q.strip():
         raise BadRequest("a bulk action needs a filter; flow:* would be everything")
-    where = run_conditions(body.q, engine.store.now())
+    where = await found_by(engine.store, body.q)
     rows = await engine.store.page(Run, where, descending=True, limit=_BULK_MAX)
     done, failed = 0, list[BulkFailure]()
     for row in rows if not body.dry_run else ():

@@ -8,6 +8,8 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeVar
 
+import msgspec
+
 from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
 from windlass.model.envs import EnvSession, EnvState
@@ -15,7 +17,7 @@ from windlass.model.limits import QUOTAS, LimitUse
 from windlass.model.rows import Attempt, Binding, Flow, Resource, Row, Run, Task, Timer, Version
 from windlass.model.states import ATTEMPT_LIVE, RunState
 from windlass.model.tenants import ALL
-from windlass.ports.store import Cond
+from windlass.ports.store import TAG_CHARS, Cond
 from windlass.testing.memory.database import MemoryDatabase
 from windlass.testing.memory.log_queries import log_pieces_after, log_pieces_before
 
@@ -262,6 +264,23 @@ def held_by(db: MemoryDatabase, worker_id: str) -> Found:
     return [{column: getattr(a, column) for column in columns} for a in held]
 
 
+def flow_names(db: MemoryDatabase, low: str, high: str, count_max: int, tenant: str = "") -> Found:
+    names = {run.flow_name for run in db.table(Run).values() if low <= run.flow_name < high}
+    return [{"name": name} for name in sorted(names)][:count_max]
+
+
+def tags_between(
+    db: MemoryDatabase, low: str, high: str, count_max: int, tenant: str = ""
+) -> Found:
+    tags = {tag for run in db.table(Run).values() for tag in _tags(run.tags)}
+    return [{"name": tag} for tag in sorted(tags) if low <= tag < high][:count_max]
+
+
+def _tags(tags: str) -> set[str]:
+    named: dict[str, str] = msgspec.json.decode(tags)
+    return {f"{name}={value}"[:TAG_CHARS] for name, value in named.items()}
+
+
 def is_published(version: Version) -> bool:
     return version.status == "published"
 
@@ -295,6 +314,8 @@ QUERIES: dict[str, Callable[..., Found]] = {
         unserved_tasks,
         bound_runs,
         held_by,
+        flow_names,
+        tags_between,
         log_pieces_after,
         log_pieces_before,
     )
@@ -313,6 +334,11 @@ def _meets(have: Any, op: str, value: Any) -> bool:
         return have is not None
     if have is None or value is None:
         return False
+    if op == "tagged":
+        return any(
+            f"{name}={text}"[:TAG_CHARS] in value
+            for name, text in msgspec.json.decode(have).items()
+        )
     if op == "in":
         return have in value
     if op == "like":

@@ -151,6 +151,28 @@ select f.id as flow_id, f.name as flow_name, v.id as version_id, v.number as num
 -- Numbers of versions, without their texts.
 select id, number from versions where id = any(:ids);
 
+-- name: flow_names
+-- Names of flows that runs are of, from one to before another: each step jumps to the next name in the
+-- index.
+with recursive names(name) as (
+    select min(flow_name{bytewise}) from runs where flow_name{bytewise} >= :low and flow_name{bytewise} < :high
+    union all
+    select (select min(r.flow_name{bytewise}) from runs r
+             where r.flow_name{bytewise} > names.name and r.flow_name{bytewise} < :high)
+      from names where names.name is not null
+)
+select name from names where name is not null limit :count_max;
+
+-- name: tags_between
+-- Tags that runs have, from one to before another, likewise.
+with recursive names(name) as (
+    select min(tag) from run_tags where tag >= :low and tag < :high
+    union all
+    select (select min(t.tag) from run_tags t where t.tag > names.name and t.tag < :high)
+      from names where names.name is not null
+)
+select name from names where name is not null limit :count_max;
+
 -- name: queue_names
 -- The names of queues with ready tasks, without reading the tasks: each step jumps to the next name
 -- in the index.

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from windlass.engine import plans
 from windlass.engine import runs as engine_runs
 from windlass.engine.engine import Engine
-from windlass.engine.filters import run_conditions
+from windlass.engine.filters import found_by
 from windlass.model.errors import BadRequest
 from windlass.model.rows import Run, Task
 from windlass.model.states import RUN_ENDED
@@ -94,7 +94,7 @@ async def list_runs(request: Request) -> Response:
     where = [Cond("dialect", "=", "plan")]
     bot = request.path_params.get("bot_id") or request.query_params.get("bot_id")
     if bot:
-        where += run_conditions(f'tag:"bot={bot}"', engine.store.now())
+        where += await found_by(engine.store, f'tag:"bot={bot}"')
     status = request.query_params.get("lifecycle_status", "")
     if status:
         states = {s for word in status.split(",") for s in words.RUN_STATES.get(word, ())}
