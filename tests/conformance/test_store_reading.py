@@ -222,6 +222,7 @@ async def test_named_queries(store: Store) -> None:
     assert await store.query("flow_versions", flow_ids=["f", "g"]) == [
         {"flow_id": "f", "n": 2, "latest": 3}
     ]
+    assert await store.query("version_numbers", ids=["v3", "v9"]) == [{"id": "v3", "number": 3}]
     expired = await store.query("expired_leases", now=45, count_max=10, passed_over=0)
     assert expired == [{"id": f"{RUN}~d.4@1", "lease_until": 40}]
     assert await store.query("stopping", count_max=5) == []

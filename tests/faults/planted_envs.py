@@ -74,8 +74,8 @@ def env_not_waited_for(patch: Patch) -> None:
 
 
 @fault("whoever is cut off while it makes a place leaves it to nobody", first=210, needs=NEEDS)
-def env_strays_stay(patch: Patch) -> None:
-    patch.setattr(sweep, "is_stray", lambda session, host: False)
+def env_unwanted_places_stay(patch: Patch) -> None:
+    patch.setattr(sweep, "is_unwanted", lambda session, host: False)
 
     async def allocate(self: follow.Follower, effect: Effect) -> None:
         session = await self._session(effect)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 Json = dict[str, Any]
 
 
-class Keeper(SecondGeneration):
+class Holding(SecondGeneration):
     """A worker that keeps things for runs, and does its work when told to."""
 
     def __init__(self, server: LinkServer) -> None:
@@ -47,7 +47,7 @@ async def test_a_run_that_ends_here_is_released_at_a_worker_there(
     other = ServerProcess(fresh_database, "--admin-token", TOKEN)
     with started(other):
         there = LinkServer(other, tmp_path / "server.log")
-        worker = Keeper(there)
+        worker = Holding(there)
         async with connected(worker):
             run_id = await server.start(chain("two", "demo.a"))
             await asyncio.wait_for(worker.begun.wait(), 10)
@@ -59,7 +59,7 @@ async def test_a_run_that_ends_here_is_released_at_a_worker_there(
 
 
 async def test_a_worker_that_was_away_is_told_when_it_is_back(server: LinkServer) -> None:
-    worker = Keeper(server)
+    worker = Holding(server)
     async with connected(worker):
         run_id = await server.start(chain("away", "demo.a", "demo.b"))
         await asyncio.wait_for(worker.begun.wait(), 10)
@@ -68,6 +68,6 @@ async def test_a_worker_that_was_away_is_told_when_it_is_back(server: LinkServer
     assert (await server.wait(run_id))["status"] == "cancelled"
     server.process.kill()
     await asyncio.to_thread(server.process.start)
-    back = Keeper(server)
+    back = Holding(server)
     async with connected(back):
         await until(lambda: back.released == [run_id])

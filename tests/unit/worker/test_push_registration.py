@@ -25,14 +25,14 @@ def server() -> Server:
     return Server()
 
 
-def beacon_of(server: Server, refusals: list[WindlassError]) -> PushRegistration:
+def registration_of(server: Server, refusals: list[WindlassError]) -> PushRegistration:
     settings = WorkerSettings(server="http://s", id="w", concurrency=64)
     transport = httpx.MockTransport(server)
     return PushRegistration(settings, "http://w", ["a"], lambda: 3, refusals.append, transport)
 
 
 def test_a_worker_registers_how_much_it_can_take(server: Server) -> None:
-    beacon_of(server, []).beat()
+    registration_of(server, []).beat()
     body = json.loads(server.requests[0].content)
     assert body == {
         "id": "w",
@@ -50,7 +50,7 @@ def test_a_worker_that_was_never_welcome_is_told_so(
 ) -> None:
     refusals: list[WindlassError] = []
     server.status = status
-    beacon_of(server, refusals).beat()
+    registration_of(server, refusals).beat()
     assert [type(refusal) for refusal in refusals] == [error]
 
 
@@ -58,13 +58,13 @@ def test_a_worker_that_was_never_welcome_is_told_so(
 def test_a_server_in_trouble_refuses_nobody(server: Server, status: int) -> None:
     refusals: list[WindlassError] = []
     server.status = status
-    beacon_of(server, refusals).beat()
+    registration_of(server, refusals).beat()
     assert refusals == []
 
 
 def test_a_worker_that_was_welcome_goes_on_trying(server: Server) -> None:
     refusals: list[WindlassError] = []
-    registration = beacon_of(server, refusals)
+    registration = registration_of(server, refusals)
     registration.beat()
     server.status = 404
     registration.beat()  # the server has forgotten it

@@ -43,12 +43,14 @@ class Sweep:
         async with self._engine.store.session() as reading:
             keys = [place.labels.get(SESSION, "") for place in ours]
             sessions = {row.id: row for row in await reading.rows(EnvSession, keys)}
-        strays = [
-            place for place in ours if is_stray(sessions.get(place.labels.get(SESSION, "")), host)
+        unwanted = [
+            place
+            for place in ours
+            if is_unwanted(sessions.get(place.labels.get(SESSION, "")), host)
         ]
-        for place in strays:
+        for place in unwanted:
             await self._remove(backend, place)
-        return len(strays)
+        return len(unwanted)
 
     async def _remove(self, backend: EnvBackend, place: Place) -> None:
         log.info("%s %s belongs to nobody and is removed", backend.kind, place.name)
@@ -61,7 +63,7 @@ class Sweep:
             return
 
 
-def is_stray(session: EnvSession | None, host: str) -> bool:
+def is_unwanted(session: EnvSession | None, host: str) -> bool:
     """Whether a place is nobody's: its session is gone, or has its place elsewhere."""
     if session is None or session.state is EnvState.RELEASED:
         return True

@@ -121,6 +121,11 @@ def flow_versions(db: MemoryDatabase, flow_ids: Sequence[str]) -> Found:
     return [{"flow_id": f, "n": len(found), "latest": max(found)} for f, found in numbers.items()]
 
 
+def version_numbers(db: MemoryDatabase, ids: Sequence[str], tenant: str = "") -> Found:
+    versions = db.table(Version)
+    return [{"id": id_, "number": versions[id_].number} for id_ in ids if id_ in versions]
+
+
 def expired_leases(db: MemoryDatabase, now: int, count_max: int, passed_over: int) -> Found:
     expired: list[Attempt] = [
         a for a in db.live_attempts if a.lease_until <= now and not a.external_ref
@@ -303,6 +308,7 @@ QUERIES: dict[str, Callable[..., Found]] = {
         count_dead_letters,
         count_env_sessions,
         flow_versions,
+        version_numbers,
         expired_leases,
         detached_attempts,
         live_pods,
