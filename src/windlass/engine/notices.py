@@ -73,8 +73,8 @@ def notices_of(writes: Writes, queues: Iterable[str]) -> list[str]:
 
 
 _RULES = frozenset({LimitRule, EnvResource})
-_TENANTS = frozenset({Tenant})
 """What every process keeps in memory of what may be handed out."""
+_TENANTS = frozenset({Tenant})
 
 
 def read(notices: Sequence[str]) -> News:
