@@ -394,6 +394,12 @@ async def test_payloads_are_left_out_where_nobody_looks_at_them(store: Store) ->
     assert (attempt.output, attempt.log, attempt.worker_id) == (None, None, "w")
 
 
+async def test_parameters_are_read_as_far_as_asked(store: Store) -> None:
+    await make(store, a_run(params='{"goal":"取ü"}'), a_run(OTHER, params='{"n":1}'))
+    found = await store.query("params_begin", ids=[RUN], chars_max=10)
+    assert found == [{"id": RUN, "beginning": '{"goal":"取'}]
+
+
 async def test_rows_made_in_the_same_moment_come_by_id(store: Store) -> None:
     made = [(number % 3, f"f{number:02}") for number in range(9)]
     await make(store, *(Flow(id=id_, name="n", created_at=at) for at, id_ in made))

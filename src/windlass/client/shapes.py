@@ -69,9 +69,11 @@ class RunInfo(Shape, frozen=True, kw_only=True):
     version: int | None = None
     flow_id: str = ""
     version_id: str = ""
+    goal: str = ""
+    """What it is planned for, of which lists show the beginning; empty of other runs."""
     params: dict[str, Any] | None = None
     shared: dict[str, Any] | None = None
-    """Lists of runs leave these out."""
+    """Lists of runs leave both out."""
     output: Any = None
     """What a plan came to."""
     dialect: str = ""

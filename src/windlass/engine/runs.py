@@ -10,6 +10,7 @@ import msgspec
 from windlass.engine import keys
 from windlass.engine.engine import Engine
 from windlass.engine.flows import Startable
+from windlass.engine.goals import goal_first
 from windlass.engine.jobs import StartJob
 from windlass.engine.params import checked_params
 from windlass.kernel.events import (
@@ -65,6 +66,8 @@ async def start_run(
     tags = readable_object(tags, "tags")
     graph = await engine.graphs.load(target.version_id)
     checked = checked_params(graph.params, params, target.flow_name)
+    if target.dialect == "plan":
+        checked = goal_first(checked)
     now = engine.store.now()
     run = Run(
         id=engine.new_id(),

@@ -58,6 +58,7 @@ _QUERIES = frozenset(
         # These are about rows that were read before.
         "flow_versions",
         "version_numbers",
+        "params_begin",
         # These only say where to look.
         "flow_names",
         "tags_between",

@@ -147,7 +147,10 @@ class RunView(Wire, frozen=True, kw_only=True):
     version_id: str
     version: int | None
     state: str
-    params: Raw
+    goal: str
+    """What it is planned for, of which lists show the beginning; empty of other runs."""
+    params: Raw | None
+    """Lists leave these and `shared` out."""
     shared: dict[str, Raw] | None
     output: Raw | None
     """What a plan came to; other runs keep theirs in `shared`."""

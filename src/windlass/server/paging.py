@@ -28,14 +28,16 @@ async def fetch_page(
     size: int = 50,
     size_max: int = 500,
     engine: Engine | None = None,
+    heavy: bool = True,
 ) -> tuple[list[R], Any]:
-    """The rows a request asks for, and the cursor of the next page (None at the end)."""
+    """The rows a request asks for, and the cursor of the next page (None at the end);
+    without their payloads if not `heavy`."""
     limit = page_limit(request, size, size_max)
     conditions = list(where)
     if (cursor := cursor_of(request, table, order)) is not None:
         conditions.append(Cond(order, "<" if descending else ">", cursor))
     rows = await (engine or engine_of(request)).store.page(
-        table, conditions, order=order, descending=descending, limit=limit + 1
+        table, conditions, order=order, descending=descending, limit=limit + 1, heavy=heavy
     )
     more = len(rows) > limit
     return rows[:limit], getattr(rows[limit - 1], order) if more else None
@@ -100,6 +102,7 @@ async def fetch_filtered(
     descending: bool = True,
     size: int = 50,
     size_max: int = 500,
+    heavy: bool = True,
 ) -> tuple[list[R], Any]:
     """As `fetch_page`, with a condition that only a row read can be held against."""
     limit = page_limit(request, size, size_max)
@@ -109,7 +112,12 @@ async def fetch_filtered(
     while len(found) <= limit:
         further = [] if after is None else [Cond(order, "<" if descending else ">", after)]
         rows = await engine.store.page(
-            table, [*where, *further], order=order, descending=descending, limit=_BATCH
+            table,
+            [*where, *further],
+            order=order,
+            descending=descending,
+            limit=_BATCH,
+            heavy=heavy,
         )
         found += [row for row in rows if keep(row)]
         if len(rows) < _BATCH:

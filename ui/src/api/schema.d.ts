@@ -4065,11 +4065,12 @@ export interface components {
             flow: string;
             flowId: string;
             generation: number;
+            goal: string;
             id: string;
             node: string;
             open: number;
             output: unknown | null;
-            params: unknown;
+            params: unknown | null;
             priority: number;
             project: string;
             requestId: string;

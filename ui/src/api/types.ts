@@ -103,12 +103,6 @@ export function errorNow(task: { state: string; error?: unknown }): Failure | nu
   return task.state === 'succeeded' ? null : failureOf(task.error)
 }
 
-/** What a planned run is for, which tells it from others better than the name of its flow; '' of other runs. */
-export function goalOf(run: Pick<Run, 'dialect' | 'params'>): string {
-  const goal = (run.params as { goal?: unknown } | null)?.goal
-  return run.dialect === 'plan' && typeof goal === 'string' ? goal : ''
-}
-
 /** Whether a run is of a workflow: its definition came with it, its nodes are named by ids. */
 export function isWorkflowRun(run: Run): boolean {
   return typeof run.tags === 'object' && run.tags !== null && 'definitionHash' in run.tags

@@ -4,7 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 
 import { retryRun, useAct } from '@/api/actions'
 import { inboxQuery, runsQuery, statsQuery, workersQuery } from '@/api/queries'
-import { failureOf, goalOf, type Stats } from '@/api/types'
+import { failureOf, type Stats } from '@/api/types'
 import { plainNode } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Button, BUTTON, Choices, PageHead, Panel, Skeleton } from '@/parts/basics'
@@ -141,7 +141,7 @@ function Attention() {
             <Status state="failed" />
             <span className="min-w-0 flex-1 truncate">
               <Link to="/runs/$id" params={{ id: run.id }} className="font-medium underline decoration-line underline-offset-2 hover:text-accent">
-                {goalOf(run) || run.flow}
+                {run.goal || run.flow}
               </Link>{' '}
               {plainNode(failureOf(run.error)?.node) && `${failureOf(run.error)?.node}: `}
               {failureOf(run.error)?.message}

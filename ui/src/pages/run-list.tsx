@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type CSSProperties, type Dispatch, memo, type SetStateAction, useCallback, useEffect, useRef, useState } from 'react'
 
 import { retryRun, useAct } from '@/api/actions'
-import { failureOf, goalOf, outcomeOf, type Run } from '@/api/types'
+import { failureOf, outcomeOf, type Run } from '@/api/types'
 import { plainNode } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Span, Time } from '@/parts/clock'
@@ -171,9 +171,9 @@ const Cells = memo(function Cells({ run, chosen, columns, onToggle }: CellsProps
         <Link to="/runs/$id" params={{ id: run.id }} className="font-medium hover:text-accent hover:underline" title={run.id}>
           {run.flow}
         </Link>
-        {goalOf(run) && (
-          <span title={goalOf(run)} className="ml-2 text-soft">
-            {goalOf(run)}
+        {run.goal && (
+          <span title={run.goal} className="ml-2 text-soft">
+            {run.goal}
           </span>
         )}
         <span className="block truncate text-xs text-soft md:hidden">

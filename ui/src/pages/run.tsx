@@ -6,7 +6,7 @@ import { lazy, Suspense, useEffect, useMemo } from 'react'
 import { isUnknown } from '@/api/client'
 import { anyActionQuery, useReadAgain } from '@/api/ledger'
 import { definitionQuery, outlineQuery, revisionsQuery, runQuery } from '@/api/queries'
-import { failureOf, goalOf, hasEnded, isWorkflowRun, outcomeOf, type Run } from '@/api/types'
+import { failureOf, hasEnded, isWorkflowRun, outcomeOf, type Run } from '@/api/types'
 import { graphOf } from '@/graph/definition'
 import { grown } from '@/graph/grown'
 import { Names } from '@/graph/names'
@@ -89,8 +89,8 @@ function Loaded({ run }: { run: Run }) {
   const view = (VIEWS.find((one) => one === search.view) ?? (narrow ? 'list' : 'dag')) as View
   const failure = failureOf(run.error)
   const look = lookOf(outcomeOf(run))
-  useTitle(`${look.sign} ${failure?.node ? `${names.of(failure.node)} · ` : ''}${goalOf(run) || run.flow} ${run.id.slice(0, 8)}`)
-  useCrumb(`${goalOf(run) || run.flow} · ${run.id.slice(-6)}`)
+  useTitle(`${look.sign} ${failure?.node ? `${names.of(failure.node)} · ` : ''}${run.goal || run.flow} ${run.id.slice(0, 8)}`)
+  useCrumb(`${run.goal || run.flow} · ${run.id.slice(-6)}`)
   const select = (task: string | undefined) => void navigate({ search: (old) => ({ ...old, task }), replace: true })
   useKeys({
     '.': () => model && select(nextError(model, search.task)),
@@ -196,8 +196,8 @@ function Head({ run }: { run: Run }) {
   return (
     <header className="mb-3">
       <div className="flex flex-wrap items-center gap-x-2.5 gap-y-2">
-        <h1 title={goalOf(run)} className="min-w-0 truncate text-xl font-semibold tracking-tight">
-          {goalOf(run) || run.flow}
+        <h1 title={run.goal} className="min-w-0 truncate text-xl font-semibold tracking-tight">
+          {run.goal || run.flow}
         </h1>
         <span title={run.id} className="font-mono text-sm text-soft">
           {run.id.slice(-6)}

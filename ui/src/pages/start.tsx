@@ -5,7 +5,7 @@ import { useMemo, useState } from 'react'
 
 import { startWorkflow, useAct } from '@/api/actions'
 import { call } from '@/api/client'
-import { flowsQuery, runsQuery, versionQuery } from '@/api/queries'
+import { flowsQuery, runQuery, runsQuery, versionQuery } from '@/api/queries'
 import type { Started, Valid } from '@/api/types'
 import { asText, type FieldSpec, fieldsOf, typedValue } from '@/flow/fields'
 import { paramsOf } from '@/flow/params'
@@ -164,7 +164,7 @@ function typedParams(fields: readonly FieldSpec[], typed: Readonly<Record<string
 function CopyLast({ flow, onCopy }: { flow: string; onCopy: (params: Record<string, unknown>) => void }) {
   const t = useT()
   const last = useInfiniteQuery(runsQuery(`flow:"${flow}"`)).data?.pages[0]?.items[0]
-  const params = last?.params
+  const params = useQuery({ ...runQuery(last?.id ?? ''), enabled: last !== undefined }).data?.params
   if (typeof params !== 'object' || params === null || Object.keys(params).length === 0) return null
   return (
     <div className="mb-3">

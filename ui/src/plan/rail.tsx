@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useAct } from '@/api/actions'
 import { call } from '@/api/client'
 import { limitsQuery } from '@/api/limits'
-import { goalOf, hasEnded, type Revision, type Run } from '@/api/types'
+import { hasEnded, type Revision, type Run } from '@/api/types'
 import { stateWord, useT } from '@/i18n'
 import { Button, FIELD, TextArea } from '@/parts/basics'
 import { Time } from '@/parts/clock'
@@ -48,9 +48,8 @@ export function PlanRail({ run, revisions, shown, aside, onShow }: Props) {
 }
 
 function Goal({ run }: { run: Run }) {
-  const goal = goalOf(run)
-  if (!goal) return null
-  return <p className="border-b border-line px-3 py-2.5 text-sm font-medium wrap-anywhere">{goal}</p>
+  if (!run.goal) return null
+  return <p className="border-b border-line px-3 py-2.5 text-sm font-medium wrap-anywhere">{run.goal}</p>
 }
 
 function StepRow({ step, shown, onShow }: { step: Step; shown: boolean; onShow: () => void }) {

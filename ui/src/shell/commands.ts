@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 
 import { flowsQuery, runsQuery } from '@/api/queries'
-import { goalOf, outcomeOf } from '@/api/types'
+import { outcomeOf } from '@/api/types'
 import { type Text, useT } from '@/i18n'
 import type { IconName } from '@/parts/icons'
 import { getPrefs, setPrefs } from '@/prefs'
@@ -38,7 +38,7 @@ function useRunCommands(): Command[] {
   const read = useInfiniteQuery(runsQuery(''))
   return (read.data?.pages[0]?.items.slice(0, RUNS_SHOWN) ?? []).map((run) => ({
     section: 'Recent runs',
-    text: goalOf(run) || run.flow,
+    text: run.goal || run.flow,
     hint: run.id.slice(-6),
     state: outcomeOf(run),
     run: () => void navigate({ to: '/runs/$id', params: { id: run.id } }),

@@ -1,6 +1,8 @@
 """Runs: start, list, read, steer. What AstraFlow has at the same paths is told apart in
 `shared_paths`."""
 
+from collections.abc import Mapping
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,6 +11,7 @@ from windlass.engine import flows, plans, reruns, runs
 from windlass.engine.deleting import delete_run
 from windlass.engine.engine import Engine
 from windlass.engine.filters import found_by
+from windlass.engine.goals import goal_of, goals_of
 from windlass.engine.why import why
 from windlass.engine.workflows import up_to_date
 from windlass.model.access import Audit
@@ -115,12 +118,13 @@ def started_view(started: runs.Started, target: flows.Startable) -> Response:
 
 
 async def list_runs(request: Request) -> Response:
-    """Runs of all kinds, newest first."""
+    """Runs of all kinds, newest first, without parameters."""
     engine = engine_of(request)
     where = await found_by(engine.store, request.query_params.get("q", ""))
-    rows, next_ = await fetch_page(request, Run, where)
+    rows, next_ = await fetch_page(request, Run, where, heavy=False)
     numbers = await version_numbers(request, rows)
-    items = [run_view(row, None, numbers.get(row.version_id)) for row in rows]
+    goals = await goals_of(engine, rows)
+    items = [run_view(row, numbers, goals.get(row.id, "")) for row in rows]
     return reply(Page(items=items, next=next_))
 
 
@@ -128,20 +132,26 @@ async def whole_run(request: Request, run: Run) -> RunView:
     """One run with its shared state."""
     run, shared = await runs.snapshot(engine_of(request), run)
     numbers = await version_numbers(request, [run])
-    return run_view(run, shared, numbers.get(run.version_id))
+    params = msgspec.Raw(run.params.encode())
+    return run_view(run, numbers, goal_of(run), params, shared)
 
 
 def run_view(
-    run: Run, shared: dict[str, msgspec.Raw] | None = None, version: int | None = None
+    run: Run,
+    versions: Mapping[str, int],
+    goal: str,
+    params: msgspec.Raw | None = None,
+    shared: dict[str, msgspec.Raw] | None = None,
 ) -> RunView:
     return RunView(
         id=run.id,
         flow=run.flow_name,
         flow_id=run.flow_id,
         version_id=run.version_id,
-        version=version,
+        version=versions.get(run.version_id),
         state=str(run.state),
-        params=msgspec.Raw(run.params.encode()),
+        goal=goal,
+        params=params,
         shared=shared,
         output=shared.get("output") if shared and run.dialect == "plan" else None,
         dialect=run.dialect,
@@ -250,7 +260,7 @@ async def bulk(request: Request) -> Response:
     if not body.q.strip():
         raise BadRequest("a bulk action needs a filter; flow:* would be everything")
     where = await found_by(engine.store, body.q)
-    rows = await engine.store.page(Run, where, descending=True, limit=_BULK_MAX)
+    rows = await engine.store.page(Run, where, descending=True, limit=_BULK_MAX, heavy=False)
     done, failed = 0, list[BulkFailure]()
     for row in rows if not body.dry_run else ():
         try:

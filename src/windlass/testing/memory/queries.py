@@ -121,11 +121,6 @@ def flow_versions(db: MemoryDatabase, flow_ids: Sequence[str]) -> Found:
     return [{"flow_id": f, "n": len(found), "latest": max(found)} for f, found in numbers.items()]
 
 
-def version_numbers(db: MemoryDatabase, ids: Sequence[str], tenant: str = "") -> Found:
-    versions = db.table(Version)
-    return [{"id": id_, "number": versions[id_].number} for id_ in ids if id_ in versions]
-
-
 def expired_leases(db: MemoryDatabase, now: int, count_max: int, passed_over: int) -> Found:
     expired: list[Attempt] = [
         a for a in db.live_attempts if a.lease_until <= now and not a.external_ref
@@ -231,6 +226,17 @@ def count_env_sessions(db: MemoryDatabase, tenant: str) -> Found:
     return [{"kind": kind, "state": state, "n": n} for (kind, state), n in sorted(counts.items())]
 
 
+def version_numbers(db: MemoryDatabase, ids: Sequence[str], tenant: str = ALL) -> Found:
+    return [{"id": v.id, "number": v.number} for v in db.table(Version).values() if v.id in ids]
+
+
+def params_begin(
+    db: MemoryDatabase, ids: Sequence[str], chars_max: int, tenant: str = ALL
+) -> Found:
+    found = [row for row in db.table(Run).values() if row.id in ids]
+    return [{"id": row.id, "beginning": row.params[:chars_max]} for row in found]
+
+
 def queue_names(db: MemoryDatabase) -> Found:
     return [{"queue": queue} for queue in sorted(db.queues)]
 
@@ -269,13 +275,13 @@ def held_by(db: MemoryDatabase, worker_id: str) -> Found:
     return [{column: getattr(a, column) for column in columns} for a in held]
 
 
-def flow_names(db: MemoryDatabase, low: str, high: str, count_max: int, tenant: str = "") -> Found:
+def flow_names(db: MemoryDatabase, low: str, high: str, count_max: int, tenant: str = ALL) -> Found:
     names = {run.flow_name for run in db.table(Run).values() if low <= run.flow_name < high}
     return [{"name": name} for name in sorted(names)][:count_max]
 
 
 def tags_between(
-    db: MemoryDatabase, low: str, high: str, count_max: int, tenant: str = ""
+    db: MemoryDatabase, low: str, high: str, count_max: int, tenant: str = ALL
 ) -> Found:
     tags = {tag for run in db.table(Run).values() for tag in _tags(run.tags)}
     return [{"name": tag} for tag in sorted(tags) if low <= tag < high][:count_max]
@@ -308,13 +314,14 @@ QUERIES: dict[str, Callable[..., Found]] = {
         count_dead_letters,
         count_env_sessions,
         flow_versions,
-        version_numbers,
         expired_leases,
         detached_attempts,
         live_pods,
         ended_pods,
         attempts_of_pod,
         find_target,
+        version_numbers,
+        params_begin,
         queue_names,
         queued_runs,
         unserved_tasks,

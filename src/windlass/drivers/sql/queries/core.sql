@@ -173,6 +173,10 @@ with recursive names(name) as (
 )
 select name from names where name is not null limit :count_max;
 
+-- name: params_begin
+-- How the parameters of some runs begin.
+select id, substr(params, 1, :chars_max) as beginning from runs where id = any(:ids);
+
 -- name: queue_names
 -- The names of queues with ready tasks, without reading the tasks: each step jumps to the next name
 -- in the index.
