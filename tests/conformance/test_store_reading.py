@@ -385,6 +385,7 @@ async def test_payloads_are_left_out_where_nobody_looks_at_them(store: Store) ->
         a_run(params='{"n": 1}', tags='{"t": 1}'),
         a_task(task, input="[1]", output="[2]", error="{}"),
         an_attempt(task, output="[3]", log="said"),
+        Version(id="v", flow_id="f", number=1, source='{"a": 1}', locked="{}", created_at=1),
     )
     [run] = await store.page(Run, [Cond("state", "in", ("running",))], heavy=False)
     assert (run.id, run.params, run.tags) == (RUN, "{}", '{"t": 1}')
@@ -392,6 +393,8 @@ async def test_payloads_are_left_out_where_nobody_looks_at_them(store: Store) ->
     assert (row.id, row.input, row.output, row.error) == (task, None, None, "{}")
     [attempt] = await store.page(Attempt, heavy=False)
     assert (attempt.output, attempt.log, attempt.worker_id) == (None, None, "w")
+    [version] = await store.page(Version, heavy=False)
+    assert (version.number, version.source, version.locked) == (1, "{}", None)
 
 
 async def test_parameters_are_read_as_far_as_asked(store: Store) -> None:

@@ -65,3 +65,20 @@ def test_a_list_shows_what_plans_are_for(served: Served) -> None:
         one = served.http.get(f"/api/v1/runs/{run_id}").json()
         assert (one["goal"], one["params"]["goal"]) == (goal, goal)
         assert one["params"]["input"] == large
+
+
+def test_a_list_of_versions_has_no_definitions_and_one_version_has_it(served: Served) -> None:
+    declared = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    for number in range(3):
+        served.push("long", flow(params=declared, description=str(number) + "x" * BYTES))
+    answer = served.http.get("/api/v1/flows/long/versions")
+    assert len(answer.content) < SMALL
+    items = answer.json()["items"]
+    assert [item["version"] for item in items] == [3, 2, 1]
+    assert {(item["definition"], item["paramsSchema"]) for item in items} == {(None, None)}
+    one = served.http.get("/api/v1/flows/long/versions/2").json()
+    assert one["definition"]["description"][:2] == "1x"
+    assert one["paramsSchema"] == declared
+    with Client(served.server.url, token=TOKEN) as client:
+        assert [found.version for found in client.versions("long").items] == [3, 2, 1]
+        assert client.version("long", 1).definition["description"][:2] == "0x"

@@ -58,6 +58,7 @@ class VersionInfo(Shape, frozen=True, kw_only=True):
     status: str = ""
     created_at: int = 0
     definition: Any = None
+    """Lists of versions leave this and `params_schema` out."""
     params_schema: dict[str, Any] | None = None
     """What a run of it is given, as a JSON Schema, if it declares that."""
 

@@ -194,7 +194,7 @@ async def add_version(
 ) -> Version:
     """Add a checked definition under a number that must be free, with what changes of its flow."""
     taken = [Cond("flow_id", "=", flow.id), Cond("number", "=", number)]
-    if await engine.store.page(Version, taken, limit=1):
+    if await engine.store.page(Version, taken, limit=1, heavy=False):
         raise Conflict(f'flow "{flow.name}" already has version {number}; versions never change')
     version = Version(
         id=engine.new_id(),

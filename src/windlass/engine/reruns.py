@@ -33,7 +33,8 @@ async def rerun(
 
 async def target_of(engine: Engine, run: Run) -> Startable:
     """What a run is a run of."""
-    version = await engine.store.page(Version, [Cond("id", "=", run.version_id)], limit=1)
+    where = [Cond("id", "=", run.version_id)]
+    version = await engine.store.page(Version, where, limit=1, heavy=False)
     if not version:
         raise NotFound(f"run {run.id} is of a version that is gone")
     return Startable(run.flow_id, run.flow_name, run.version_id, version[0].number, run.dialect)

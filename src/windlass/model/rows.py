@@ -55,6 +55,7 @@ class Version(Row, frozen=True, kw_only=True):
 
     TABLE = "versions"
     FIXED = frozenset({"flow_id", "number", "dialect", "source", "created_at", "locked"})
+    HEAVY: ClassVar[Mapping[str, str]] = {"source": "'{}'", "locked": "null"}
     id: str
     flow_id: str
     number: int

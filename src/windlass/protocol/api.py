@@ -94,7 +94,8 @@ class VersionView(Wire, frozen=True, kw_only=True):
     dialect: str
     status: str
     created_at: int
-    definition: Raw
+    definition: Raw | None
+    """Lists leave this and `params_schema` out."""
     params_schema: Raw | None = None
     """What a run of it is given, as a JSON Schema; none if it is not declared."""
 

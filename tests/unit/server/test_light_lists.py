@@ -39,5 +39,23 @@ async def test_lists_of_runs_read_no_parameters(monkeypatch: pytest.MonkeyPatch)
         await said.act("POST /api/v1/runs", {"flow": "f", "params": BIG})
         whole, native = await read_whole(said, "/api/v1/runs?q=flow:f", monkeypatch)
         assert (whole, native["items"][0]["params"]) == (set(), None)
+        whole, clients = await read_whole(said, "/api/v1/runs", monkeypatch)
+        assert (whole, clients["items"][0]["runId"]) == (set(), native["items"][0]["id"])
         [run] = said.local.database.table(Run).values()
         assert len(run.params) > 100_000
+
+
+async def test_lists_of_versions_read_no_definitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with api() as said:
+        await said.act("POST /api/v1/flows/{name}/versions", {"definition": WAITS}, name="f")
+        path = "/api/v1/flows/f/versions"
+        whole, listed = await read_whole(said, path, monkeypatch)
+        assert (whole, listed["items"][0]["definition"]) == (set(), None)
+        whole, one = await read_whole(said, f"{path}/1", monkeypatch)
+        assert (whole, one["definition"]["start"]) == ({"versions"}, "a")
+
+
+async def test_lists_of_images_read_no_logs(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with api() as said:
+        whole, _ = await read_whole(said, "/api/v1/envs/images", monkeypatch)
+        assert whole == set()

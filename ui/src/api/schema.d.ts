@@ -560,7 +560,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The versions of a flow, newest first. */
+        /** The versions of a flow, newest first, without definitions. */
         get: operations["flows_list_versions"];
         put?: never;
         /** Publish a definition as the newest version of a flow, which is made if it is new. */
@@ -4472,7 +4472,7 @@ export interface components {
         /** VersionView */
         VersionView: {
             createdAt: number;
-            definition: unknown;
+            definition: unknown | null;
             dialect: string;
             flow: string;
             /** @default null */

@@ -4,11 +4,11 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo, useState } from 'react'
 
 import { isUnknown } from '@/api/client'
-import { runsQuery, versionsQuery } from '@/api/queries'
+import { runsQuery, versionQuery, versionsQuery } from '@/api/queries'
 import type { Version } from '@/api/types'
 import { RunGrid } from '@/flow/grid'
 import { UploadDialog } from '@/flow/upload'
-import { graphOf, isWorkflow } from '@/graph/definition'
+import { graphOf } from '@/graph/definition'
 import { drawingOf } from '@/graph/drawing'
 import { useT } from '@/i18n'
 import { withNews } from '@/live/rows'
@@ -39,6 +39,8 @@ export function FlowPage() {
   const mayAct = useMayAct()
   const [upload, setUpload] = useState(false)
   const versions = useQuery(versionsQuery(name))
+  const chosen = versions.data?.items.find((one) => one.version === search.version) ?? versions.data?.items[0]
+  const read = useQuery(versionQuery(name, chosen?.version ?? 0))
   const title = versions.data?.items[0]?.flow ?? name
   useTitle(title)
   useCrumb(title)
@@ -46,8 +48,8 @@ export function FlowPage() {
   if (versions.error && !versions.data) return <Failed error={versions.error} retry={() => void versions.refetch()} />
   if (!versions.data) return <Skeleton rows={6} />
   const items = versions.data.items
-  const shown = items.find((one) => one.version === search.version) ?? items[0]
-  if (!shown) return <Empty title={t('No version yet')} command={`windlass flow push FILE --name ${name}`} />
+  if (!chosen) return <Empty title={t('No version yet')} command={`windlass flow push FILE --name ${name}`} />
+  const shown = read.data
   const tab = TABS.find((one) => one === search.tab) ?? 'graph'
   const names = { graph: t('Graph'), grid: t('Grid'), definition: t('Definition'), diff: t('Difference'), runs: t('Runs') }
   return (
@@ -58,7 +60,7 @@ export function FlowPage() {
         <select
           aria-label={t('Version')}
           className={`${FIELD} w-44`}
-          value={shown.version}
+          value={chosen.version}
           onChange={(event) => void navigate({ search: (old) => ({ ...old, version: Number(event.target.value) }) })}
         >
           {items.map((one) => (
@@ -68,15 +70,12 @@ export function FlowPage() {
           ))}
         </select>
         {mayAct && (
-          <Button icon="upload" disabled={!canAct} onClick={() => setUpload(true)}>
+          <Button icon="upload" disabled={!canAct || !shown} onClick={() => setUpload(true)}>
             {t('New version')}
           </Button>
         )}
-        {isWorkflow(shown.definition) ? (
-          <StartWorkflowButton definition={shown.definition} />
-        ) : (
-          <NewRunButton flow={name} version={shown.version} />
-        )}
+        {chosen.dialect !== 'workflow' && <NewRunButton flow={name} version={chosen.version} />}
+        {chosen.dialect === 'workflow' && shown && <StartWorkflowButton definition={shown.definition} />}
       </PageHead>
       <div className="mb-2 flex flex-wrap items-center gap-x-3 gap-y-1">
         <Choices
@@ -86,15 +85,16 @@ export function FlowPage() {
           onChange={(next) => void navigate({ search: (old) => ({ ...old, tab: next }) })}
         />
         <span className="text-xs text-soft">
-          <Time at={shown.createdAt} /> · {shown.dialect}
+          <Time at={chosen.createdAt} /> · {chosen.dialect}
         </span>
       </div>
-      {tab === 'graph' && <FlowGraphView version={shown} />}
-      {tab === 'grid' && <FlowGrid flow={name} version={shown} />}
-      {tab === 'definition' && <Json value={shown.definition} name={`${name}@${shown.version}`} />}
-      {tab === 'diff' && <VersionDiff items={items} shown={shown} against={search.against} />}
+      {tab !== 'runs' && !shown && (read.error ? <Failed error={read.error} retry={() => void read.refetch()} /> : <Skeleton rows={6} />)}
+      {tab === 'graph' && shown && <FlowGraphView version={shown} />}
+      {tab === 'grid' && shown && <FlowGrid flow={name} version={shown} />}
+      {tab === 'definition' && shown && <Json value={shown.definition} name={`${name}@${shown.version}`} />}
+      {tab === 'diff' && shown && <VersionDiff flow={name} items={items} shown={shown} against={search.against} />}
       {tab === 'runs' && <FlowRuns name={title} />}
-      {upload && <UploadDialog name={name} start={shown.definition} onClose={() => setUpload(false)} />}
+      {upload && shown && <UploadDialog name={name} start={shown.definition} onClose={() => setUpload(false)} />}
     </div>
   )
 }
@@ -119,10 +119,11 @@ function FlowGrid({ flow, version }: { flow: string; version: Version }) {
   )
 }
 
-function VersionDiff({ items, shown, against }: { items: readonly Version[]; shown: Version; against?: number }) {
+function VersionDiff({ flow, items, shown, against }: { flow: string; items: readonly Version[]; shown: Version; against?: number }) {
   const t = useT()
   const navigate = route.useNavigate()
   const other = items.find((one) => one.version === (against ?? shown.version - 1))
+  const read = useQuery(versionQuery(flow, other?.version ?? 0))
   if (items.length < 2) return <Empty title={t('There is only one version.')} />
   return (
     <>
@@ -141,7 +142,8 @@ function VersionDiff({ items, shown, against }: { items: readonly Version[]; sho
           ))}
         </select>
       </label>
-      {other && <ValueDiff before={other.definition} after={shown.definition} label={t('Difference')} />}
+      {other && !read.data && (read.error ? <Failed error={read.error} retry={() => void read.refetch()} /> : <Skeleton rows={6} />)}
+      {read.data && <ValueDiff before={read.data.definition} after={shown.definition} label={t('Difference')} />}
     </>
   )
 }

@@ -148,10 +148,10 @@ async def get_flow(request: Request) -> Response:
 
 
 async def list_versions(request: Request) -> Response:
-    """The versions of a flow, newest first."""
+    """The versions of a flow, newest first, without definitions."""
     flow = await flows.find_flow(engine_of(request), request.path_params["name"])
     where = [Cond("flow_id", "=", flow.id)]
-    rows, next_ = await fetch_page(request, Version, where, order="number")
+    rows, next_ = await fetch_page(request, Version, where, order="number", heavy=False)
     return reply(Page(items=[version_view(flow, row) for row in rows], next=next_))
 
 
@@ -162,10 +162,14 @@ async def get_version(request: Request) -> Response:
     number = request.path_params["number"]
     if not number.isdecimal() or len(number) > 9:
         raise BadRequest(f'version "{number}" is not a whole number')
-    return reply(version_view(flow, await flows.find_version(engine, flow, int(number))))
+    row = await flows.find_version(engine, flow, int(number))
+    text = msgspec.Raw(row.source.encode())
+    return reply(version_view(flow, row, text, declared_params(row)))
 
 
-def version_view(flow: Flow, row: Version) -> VersionView:
+def version_view(
+    flow: Flow, row: Version, text: msgspec.Raw | None = None, params: msgspec.Raw | None = None
+) -> VersionView:
     return VersionView(
         version_id=row.id,
         flow=flow.name,
@@ -173,8 +177,8 @@ def version_view(flow: Flow, row: Version) -> VersionView:
         dialect=row.dialect,
         status=row.status,
         created_at=row.created_at,
-        definition=msgspec.Raw(row.source.encode()),
-        params_schema=declared_params(row),
+        definition=text,
+        params_schema=params,
     )
 
 

@@ -20,7 +20,9 @@ async def list_images(request: Request) -> Response:
     """Images by name, without logs; `status` for some of them."""
     status = request.query_params.get("status", "")
     where = [Cond("status", "=", status)] if status else []
-    rows, next_ = await fetch_page(request, EnvImage, where, order="name", descending=False)
+    rows, next_ = await fetch_page(
+        request, EnvImage, where, order="name", descending=False, heavy=False
+    )
     return reply(Page(items=[image_view(row, whole=False) for row in rows], next=next_))
 
 

@@ -107,7 +107,9 @@ class History:
         """Workflow runs that may have moved in another process: open ones, and new ones."""
         recent = uuid7(max(0, self._engine.store.now() - _RECENT_MS), 0)
         where = [Cond("id", ">=", recent), Cond("dialect", "=", "workflow")]
-        rows = await self._engine.store.page(Run, where, descending=True, limit=_RUNS_MAX)
+        rows = await self._engine.store.page(
+            Run, where, descending=True, limit=_RUNS_MAX, heavy=False
+        )
         runs = {run.id: run for run in rows if is_workflow_run(run)}
         async with self._engine.store.session() as session:
             runs |= {run.id: run for run in await session.rows(Run, sorted(open_))}
@@ -118,11 +120,13 @@ class History:
         if client == EVERYBODY:
             any_ = Cond("dialect", "=", "workflow")
             rows = await self._engine.store.page(
-                Run, [*where, any_], descending=True, limit=_RUNS_MAX
+                Run, [*where, any_], descending=True, limit=_RUNS_MAX, heavy=False
             )
             return [run for run in reversed(rows) if is_workflow_run(run)]
         text = msgspec.json.encode(client).decode()
         safe = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         mine = Cond("tags", "like", f'%"clientId":{safe}%')
-        rows = await self._engine.store.page(Run, [*where, mine], descending=True, limit=_RUNS_MAX)
+        rows = await self._engine.store.page(
+            Run, [*where, mine], descending=True, limit=_RUNS_MAX, heavy=False
+        )
         return [run for run in reversed(rows) if tags_of(run).get("clientId") == client]

@@ -64,6 +64,7 @@ async def list_runs(request: Request) -> Response:
         where,
         descending=False,
         size_max=PAGE_MAX,
+        heavy=False,
     )
     return reply(RunList(items=[run_view(run) for run in rows], next_cursor=next_))
 
