@@ -35,8 +35,6 @@ def pocket(module_database: str, tmp_path_factory: pytest.TempPathFactory) -> It
         "--cors-origin",
         ORIGIN,
         "--url-tokens",
-        "--no-worker-s",
-        "1",
         log=folder / "server.log",
     )
     headers = {"Authorization": f"Bearer {TOKEN}"}
@@ -358,32 +356,6 @@ def test_a_token_may_stand_in_the_address(pocket: Pocket) -> None:
         # It is for this surface's clients; ours can say it in a header.
         assert plain.get("/api/v1/runs", params={"token": TOKEN}).status_code == 401
         assert plain.get(f"/t/{TOKEN}/api/v1/runs").status_code != 200
-
-
-def test_a_call_that_no_worker_is_there_for_fails_after_a_while(pocket: Pocket) -> None:
-    nodes = {
-        "a": {"service": "nowhere", "max_retries": 0},
-        "b": {"exec_type": "local_func", "func": "mul", "post": {"output_key": "b"}},
-    }
-    edges = [{"from": "a", "action": "default", "to": "b"}]
-    task_id = pocket.task(pocket.flow({"start": "a", "nodes": nodes, "edges": edges}))
-    run_id = task_id.removeprefix("task-")
-    why = pocket.http.get(f"/api/v1/runs/{run_id}/why").json()["line"]
-    assert 'no live push worker serves "nowhere"; it fails after 1 s without one' in why
-    pocket.until(task_id, "completed")
-    first, second = node_runs(pocket, task_id)
-    assert (first["status"], first["error_text"]) == ("error", "no worker")
-    assert second["status"] == "ok"  # the edge is followed after a failure
-
-
-def test_a_flow_of_ours_waits_for_its_worker(pocket: Pocket) -> None:
-    body = {"definition": {"start": "a", "nodes": {"a": {"service": "later"}}}}
-    assert pocket.http.post("/api/v1/flows/patient/versions", json=body).status_code == 201
-    started = pocket.http.post("/api/v1/runs", json={"flow": "patient"}).json()["id"]
-    theirs = pocket.task(pocket.flow({"start": "a", "nodes": {"a": {"service": "later"}}}))
-    pocket.until(theirs, "failed")  # which began to wait after ours did
-    run = pocket.http.get(f"/api/v1/runs/{started}").json()
-    assert run["state"] == "running"
 
 
 class PushWorker:

@@ -263,7 +263,7 @@ def dev(
     type=click.FloatRange(min=0),
     default=30.0,
     show_default=True,
-    help="Seconds after which a PocketFlow call that no push worker is there for fails.",
+    help="Seconds after which a PocketFlow call that nobody is there for fails.",
 )
 @setting(
     "--worker-kept-days",

@@ -58,7 +58,7 @@ class Settings(msgspec.Struct, frozen=True):
     strict_workflows: bool = False
     """Publish only workflows without warnings."""
     no_worker_s: float = 30.0
-    """After how long without a worker for its service a call of PocketFlow's dialect fails."""
+    """After how long without anybody who does it a call of PocketFlow's dialect fails."""
     worker_kept_s: float = 30 * 86_400.0
     """How long a worker that nobody has heard of is remembered."""
     control_kept_s: float = 86_400.0

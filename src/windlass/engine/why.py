@@ -8,6 +8,7 @@ from windlass.engine.engine import Engine
 from windlass.engine.envs.why import allocating_reason, env_reason
 from windlass.engine.flows import POCKETFLOW
 from windlass.engine.limits.why import limit_reason, run_reason
+from windlass.engine.loops.unserved import FAILURES
 from windlass.engine.pod_progress import PodProgress, progress_of
 from windlass.engine.pod_records import PodSeen, seen_of
 from windlass.engine.workers import live_workers, serves
@@ -174,7 +175,7 @@ async def queue_reason(engine: Engine, task: Task) -> Reason:
     transport, service = transport_of(task.queue or ""), service_of(task.queue or "")
     since = task.ready_at or task.created_at
     if transport in ("script", "local"):
-        return await local_reason(engine, transport, service, since)
+        return await local_reason(engine, task, transport, service)
     if transport == "link":
         return await link_reason(engine, task, service, since)
     if transport == "pod":
@@ -219,8 +220,8 @@ async def other_server(engine: Engine, transport: str, service: str) -> tuple[st
 
 
 async def fails_after_s(engine: Engine, task: Task, transport: str) -> float:
-    """When a call which stays without a worker fails; 0 where it does not."""
-    if transport != "push":
+    """When a call that nobody is there for fails; 0 where it does not."""
+    if transport not in FAILURES:
         return 0.0
     async with engine.store.session() as session:
         runs = await session.rows(Run, [task.run_id])
@@ -282,10 +283,10 @@ async def is_launched(engine: Engine) -> bool:
     return any(LAUNCHES in msgspec.json.decode(row.services) for row in control)
 
 
-async def local_reason(engine: Engine, transport: str, service: str, since: int) -> Reason:
+async def local_reason(engine: Engine, task: Task, transport: str, service: str) -> Reason:
     """Why no process of the control plane has taken a task that only it can do."""
     control = await live_workers(engine, transport="control")
-    values = ReasonValues(since=since, service=service)
+    values = ReasonValues(since=task.ready_at or task.created_at, service=service)
     if not control:
         return Reason(ReasonCode.QUEUE_NO_SERVER, values)
     able = any(f"{transport}:{service}" in msgspec.json.decode(row.services) for row in control)
@@ -293,6 +294,8 @@ async def local_reason(engine: Engine, transport: str, service: str, since: int)
         return Reason(ReasonCode.QUEUE_SLOTS_BUSY, values)
     if transport == "script":
         return Reason(ReasonCode.QUEUE_SCRIPTS_OFF, values)
+    fails_after = await fails_after_s(engine, task, transport)
+    values = msgspec.structs.replace(values, fails_after_s=fails_after)
     return Reason(ReasonCode.QUEUE_NO_FUNCTION, values)
 
 

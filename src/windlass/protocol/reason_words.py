@@ -105,9 +105,17 @@ def _no_worker(values: ReasonValues, now: int) -> str:
         exec_type = _EXEC_TYPES[values.other_transport]
         hint = f"write exec_type: {exec_type}, or start it with --transport {values.transport}"
         line += f"; {values.other_worker} serves it by {values.other_transport}: {hint}"
-    if values.fails_after_s:
-        line += f"; it fails after {values.fails_after_s:.0f} s without one"
-    return line
+    return line + _fails_after(values)
+
+
+def _no_function(values: ReasonValues, now: int) -> str:
+    return f'no server has a local function "{values.service}"' + _fails_after(values)
+
+
+def _fails_after(values: ReasonValues) -> str:
+    if not values.fails_after_s:
+        return ""
+    return f"; it fails after {values.fails_after_s:.0f} s without one"
 
 
 def _package_missing(values: ReasonValues, now: int) -> str:
@@ -241,9 +249,7 @@ WORDS: Mapping[ReasonCode, Words] = {
     ReasonCode.QUEUE_NO_SERVER: _queue(lambda v, now: "no control plane is running"),
     ReasonCode.QUEUE_SLOTS_BUSY: _queue(lambda v, now: "all slots for it are busy"),
     ReasonCode.QUEUE_SCRIPTS_OFF: _scripts_off,
-    ReasonCode.QUEUE_NO_FUNCTION: _queue(
-        lambda v, now: f'no server has a local function "{v.service}"'
-    ),
+    ReasonCode.QUEUE_NO_FUNCTION: _queue(_no_function),
     ReasonCode.SLEEP: lambda v, now: f"{_name(v)} sleeps{_more(v, now)}",
     ReasonCode.CHECKPOINT: lambda v, now: (
         f"{_name(v)} waits for a person to answer"

@@ -37,6 +37,13 @@ test('what passes grows and what is left shrinks while somebody looks', () => {
   expect(sayReason(sleeps, NOW + 60_000, undefined, 'en')).toBe('"a" sleeps for 0s more')
 })
 
+test('a function that nobody has says when its call fails, where it does', () => {
+  const missing: Reason = { code: 'queue.no_function', values: { node: 'a', role: 'work', since: NOW, service: 'mull' } }
+  expect(sayReason(missing, NOW, undefined, 'en')).toBe('"a" is queued for 0s: no server has a local function "mull"')
+  const failing: Reason = { ...missing, values: { ...missing.values, failsAfterS: 30 } }
+  expect(sayReason(failing, NOW, undefined, 'en')).toBe('"a" is queued for 0s: no server has a local function "mull"; it fails after 30s without one')
+})
+
 test('nodes stand under their names', () => {
   const reason: Reason = { code: 'signal', values: { node: 'id-1', key: 'go' } }
   expect(sayReason(reason, NOW, (path) => (path === 'id-1' ? 'Open page' : path), 'en')).toBe('"Open page" waits for signal "go"')
