@@ -26,6 +26,7 @@ from windlass.model.quotas import is_queued
 from windlass.model.reasons import Reason, ReasonCode, ReasonValues, about
 from windlass.model.rows import Attempt, Run, Task, read_failure
 from windlass.model.states import ATTEMPT_LIVE, RUN_ENDED, AttemptState, Role, RunState, TaskState
+from windlass.protocol.link.messages import SERVICES_PACKAGE
 from windlass.protocol.reason_words import say, say_why
 
 _TASKS_MAX = 20
@@ -231,13 +232,17 @@ async def fails_after_s(engine: Engine, task: Task, transport: str) -> float:
 
 async def link_reason(engine: Engine, task: Task, service: str, since: int) -> Reason:
     """Why no worker on the link has taken a task of a package."""
-    package = service.partition(":")[0]
+    package, _, handler = service.partition(":")
     alive = await live_workers(engine, transport="link")
     owner = owner_of(task.queue)
     if owner is not None:
         there = any(worker.id == owner for worker in alive)
         code = ReasonCode.QUEUE_OWNER_BUSY if there else ReasonCode.QUEUE_OWNER_AWAY
         return Reason(code, ReasonValues(since=since, worker=owner))
+    if package.startswith(f"{SERVICES_PACKAGE}@"):
+        # No package: each worker's own services, whose work waits where pulled work does.
+        values = ReasonValues(since=since, transport="link", service=handler)
+        return Reason(ReasonCode.QUEUE_NO_WORKER, values)
     able = [worker for worker in alive if serves(worker, package)]
     if able:
         values = ReasonValues(since=since, workers=len(able), package=package)

@@ -3,7 +3,10 @@
 import pytest
 
 from windlass.engine import runs, workers
-from windlass.engine.why import why
+from windlass.engine.why import task_reason, why
+from windlass.model.rows import Task
+from windlass.model.states import TaskState
+from windlass.protocol.reason_words import say
 from windlass.testing.local import local_engine
 
 pytestmark = pytest.mark.anyio
@@ -28,3 +31,31 @@ async def test_a_worker_of_the_wrong_transport_is_named(
         await workers.register(engine, "w-1", transport=there, url="http://w", services=["s"])
         found = await why(engine, await runs.get_run(engine, run_id))
     assert f"; w-1 serves it by {there}: {told}" in found.line
+
+
+@pytest.mark.parametrize(
+    ("package", "told"),
+    [
+        ("windlass.services@0", 'no live link worker serves "shout"'),
+        ("kit@1", "all 1 workers that have kit@1 are busy"),
+    ],
+)
+async def test_the_services_of_link_workers_are_no_package_they_share(
+    package: str, told: str
+) -> None:
+    async with local_engine({}) as local:
+        engine = local.engine
+        services = ["windlass.services@0", "kit@1"]
+        await workers.register(engine, "w-1", transport="link", services=services)
+        task = Task(
+            id="r~a.1",
+            run_id="r",
+            scope="r",
+            node="a",
+            kind="call",
+            state=TaskState.QUEUED,
+            created_at=1,
+            queue=f"link:{package}:shout",
+        )
+        reason = await task_reason(engine, task, None)
+    assert say(reason, 1).endswith(told)
