@@ -10,6 +10,7 @@ from windlass.cli.texts import first_line
 from windlass.cli.views import STATE, at
 from windlass.client import Client
 from windlass.client.shapes import ActionInfo, ApprovalInfo, Page
+from windlass.model.ids import as_written
 from windlass.model.ledger import ActionState, EffectClass
 
 _FIELDS = ("id", "task_id", "attempt_id", "tool", "effect", "state", "summary", "input", "output")
@@ -71,7 +72,7 @@ def list_actions(
 
     found = first(limit, fetch)
     columns = [
-        Column("TASK", lambda row: row.task_id.rpartition("~")[2]),
+        Column("TASK", lambda row: as_written(row.task_id.rpartition("~")[2])),
         Column("TOOL", lambda row: row.tool),
         Column("EFFECT", lambda row: row.effect, rank=1),
         STATE,

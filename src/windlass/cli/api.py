@@ -1,5 +1,6 @@
 """What every command that talks to a server shares: options, a client, ids."""
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -10,6 +11,7 @@ from windlass.cli.texts import SHORT_ID, place_of, question_place
 from windlass.client import Client
 from windlass.client.shapes import Page
 from windlass.model.errors import Conflict, NotFound
+from windlass.model.ids import as_spelled, node_path
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -104,11 +106,14 @@ def with_task(run: str, given: str | None, call: Callable[[str | None], T]) -> T
             raise
         head, mark, rest = given.partition("~")
         place = rest if mark and len(head) >= SHORT_ID and run.startswith(head) else given
-        try:
-            return call(f"{run}~{place}")
-        except NotFound:
-            hint = f"list them with `windlass run tasks {run[:SHORT_ID]}`"
-            raise NotFound(f'the run has no task "{given}"; {hint}') from None
+        spelled = "~".join(as_spelled(step) for step in place.split("~"))
+        path = "/".join(node_path("", step) for step in given.split("/"))
+        others = (f"{run}~{place}", f"{run}~{spelled}", path, node_path("", given))
+        for other in dict.fromkeys(others):
+            with contextlib.suppress(NotFound):
+                return call(other)
+        hint = f"list them with `windlass run tasks {run[:SHORT_ID]}`"
+        raise NotFound(f'the run has no task "{given}"; {hint}') from None
 
 
 def page_url(client: Client, run: str) -> str:

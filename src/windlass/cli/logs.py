@@ -8,7 +8,7 @@ import msgspec
 
 from windlass.cli import output
 from windlass.cli.printing import print_json, print_line
-from windlass.cli.texts import place_of
+from windlass.cli.texts import place_of, written_place
 from windlass.client import Run
 from windlass.client.calls import get_run
 from windlass.client.logs import LogEntry
@@ -80,7 +80,7 @@ class LogPrinter:
                 print_line(f"{at.isoformat(timespec='milliseconds')}\t{level}\t{whole}\t{line}")
             return
         shown = at.astimezone().strftime("%H:%M:%S.%f")[:-3]
-        begin = f"{shown}  {level:<8}  {place_of(entry.task)}#{entry.attempt}  "
+        begin = f"{shown}  {level:<8}  {written_place(entry.task)}#{entry.attempt}  "
         for line in lines:
             print_line(f"{begin}{line}")
             begin = " " * len(begin)
@@ -118,7 +118,7 @@ def attempts_of(handle: Run) -> Iterator[AttemptInfo]:
 
 def is_of(whole: str, task: str) -> bool:
     """Whether a task is the one named by its id, its place in the run or its node."""
-    place = place_of(whole)
-    return task in (whole, place) or any(
-        step.rpartition(".")[0] == task for step in place.split("~")
+    places = (place_of(whole), written_place(whole))
+    return task in (whole, *places) or any(
+        step.rpartition(".")[0] == task for place in places for step in place.split("~")
     )

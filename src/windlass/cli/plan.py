@@ -13,6 +13,7 @@ from windlass.client import Client
 from windlass.client.calls import get_run
 from windlass.client.plan_calls import start_plan
 from windlass.client.shapes import TaskInfo
+from windlass.model.ids import as_written
 from windlass.model.values import is_object
 
 _FIELDS = ("node", "state", "attempts", "output", "error")
@@ -187,7 +188,7 @@ def hint(
 
 def _columns() -> list[Column]:
     return [
-        Column("ALIAS", lambda task: task.node.rpartition("/")[2]),
+        Column("ALIAS", lambda task: as_written(task.node.rpartition("/")[2])),
         STATE,
         Column("TRIES", lambda task: str(task.attempts), rank=2),
         Column("SUMMARY", summary_of, rank=1, bends=True),

@@ -10,6 +10,7 @@ from windlass.cli.texts import first_line, short_ids
 from windlass.cli.views import STATE, at
 from windlass.client import Client
 from windlass.client.pod_calls import KubernetesEventsInfo, PodInfo, PodPageInfo
+from windlass.model.ids import as_written
 from windlass.model.pod_records import EventsState
 from windlass.model.states import AttemptState
 
@@ -121,7 +122,7 @@ def columns(pods: list[PodInfo]) -> list[Column]:
     return [
         Column("POD", lambda found: found.pod),
         Column("NAMESPACE", lambda found: found.namespace, rank=3),
-        Column("NODE", lambda found: f"{found.node} #{found.number}", rank=2),
+        Column("NODE", lambda found: f"{as_written(found.node)} #{found.number}", rank=2),
         Column("RUN", lambda found: short[found.run_id], full=lambda found: found.run_id),
         Column("IMAGE", lambda found: found.image, rank=4),
         STATE,

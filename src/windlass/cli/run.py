@@ -18,7 +18,7 @@ from windlass.cli.printing import print_line
 from windlass.cli.progress import in_order, outline
 from windlass.cli.start_help import StartCommand
 from windlass.cli.starting import Start, follow, start_options, started
-from windlass.cli.texts import SHORT_ID, place_of
+from windlass.cli.texts import SHORT_ID, written_place
 from windlass.cli.views import (
     REVISION_FIELDS,
     RUN_FIELDS,
@@ -259,7 +259,7 @@ def _show_redone(handle: Run, done: Redone, *, dry_run: bool, as_json: bool) -> 
         output.show_json(done)
     else:
         for redone in done.redone:
-            print_line(place_of(redone) if output.is_terminal() else redone)
+            print_line(written_place(redone) if output.is_terminal() else redone)
     if dry_run:
         print_line("a dry run: nothing was changed", err=True)
     else:

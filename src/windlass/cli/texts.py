@@ -4,6 +4,8 @@ import time
 from collections.abc import Iterable
 from itertools import pairwise
 
+from windlass.model.ids import as_written
+
 ICONS = {
     "succeeded": ("✓", "green"),
     "succeeded with failures": ("!", "yellow"),
@@ -61,6 +63,12 @@ def _shared(one: str, other: str) -> int:
 def place_of(task_id: str) -> str:
     """A task's place inside its run: `double.2~1`."""
     return task_id.partition("~")[2] or task_id
+
+
+def written_place(task_id: str) -> str:
+    """The same as people wrote its nodes; what parts them is kept apart from what is in a name."""
+    parts = place_of(task_id).split("~")
+    return "~".join(as_written(part).replace("~", "%7E") for part in parts)
 
 
 def question_place(checkpoint_id: str) -> str:

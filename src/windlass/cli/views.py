@@ -11,12 +11,12 @@ from windlass.cli.tables import Column
 from windlass.cli.texts import (
     ago,
     first_line,
-    place_of,
     question_place,
     short_ids,
     state_text,
     style_of,
     took,
+    written_place,
 )
 from windlass.client.shapes import (
     CheckpointInfo,
@@ -30,7 +30,7 @@ from windlass.client.shapes import (
     TokenInfo,
     WorkerInfo,
 )
-from windlass.model.ids import run_of
+from windlass.model.ids import as_written, run_of
 
 RUN_FIELDS = ("id", "flow", "version", "state", "created_at", "finished_at", "error", "failures")
 TASK_FIELDS = (
@@ -107,7 +107,7 @@ def revision_columns() -> list[Column]:
 
 def task_columns() -> list[Column]:
     return [
-        Column("TASK", lambda task: place_of(task.id), full=lambda task: task.id),
+        Column("TASK", lambda task: written_place(task.id), full=lambda task: task.id),
         Column("KIND", lambda task: task.kind, rank=4),
         STATE,
         Column("PROGRESS", progress, rank=1),
@@ -162,7 +162,7 @@ def checkpoint_columns(found: Sequence[CheckpointInfo]) -> list[Column]:
 
 
 def question(item: CheckpointInfo) -> str:
-    return first_line(item.prompt) or item.node
+    return first_line(item.prompt) or as_written(item.node)
 
 
 def worker_columns() -> list[Column]:

@@ -41,6 +41,11 @@ def as_written(node: str) -> str:
     return unquote(node)
 
 
+def as_spelled(key: str) -> str:
+    """A node's key as people wrote it, as ids spell it."""
+    return _key_of(node_path("", key))
+
+
 def task_id(scope: str, node: str, step: int) -> TaskId:
     return TaskId(f"{scope}~{_key_of(node)}.{step}")
 

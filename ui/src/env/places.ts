@@ -1,5 +1,6 @@
 /** What can be said and done about places: who may be released, which runtimes are missing, what comes next. */
 import type { EnvKind, EnvResource, EnvSession, EnvSnapshot, Reason } from '@/api/types'
+import { asWritten } from '@/graph/names'
 
 export const SESSION_STATES = ['reserved', 'committed', 'held', 'kept', 'releasing', 'released'] as const
 
@@ -40,7 +41,7 @@ export function changesOf(snapshots: readonly Pick<EnvSnapshot, 'digest' | 'size
 
 /** A task's id without that of its run, which stands beside it. */
 export function taskName(session: Pick<EnvSession, 'runId' | 'taskId'>): string {
-  return session.taskId.startsWith(`${session.runId}~`) ? session.taskId.slice(session.runId.length + 1) : session.taskId
+  return asWritten(session.taskId.startsWith(`${session.runId}~`) ? session.taskId.slice(session.runId.length + 1) : session.taskId)
 }
 
 export interface MissingKind {

@@ -53,7 +53,9 @@ export function isObject(value: unknown): value is Json {
 
 /** A node's key as the engine writes it into paths. */
 export function pathOf(scope: string, key: string): string {
-  const safe = encodeURIComponent(key).replace(/%20|%3A|%40|%2B|%2C/g, decodeURIComponent)
+  const safe = encodeURIComponent(key)
+    .replace(/%20|%3A|%40|%2B|%2C/g, decodeURIComponent)
+    .replace(/[!'*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
   return scope ? `${scope}/${safe}` : safe
 }
 

@@ -48,7 +48,7 @@ export class Names {
   /** A task by its id: `Box/Inside` of a workflow, the alias of a plan's; of a flow the place as the CLI writes it, `fetch.1~3`. */
   ofTask(id: string): string {
     const [, ...parts] = id.split('~')
-    if (!this.labelled && !this.planned) return parts.join('~') || id
+    if (!this.labelled && !this.planned) return parts.map(decode).join('~') || id
     let path = ''
     let index = ''
     for (const part of parts) {
@@ -72,7 +72,12 @@ function decode(text: string): string {
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/
 
+/** A node's path, or a task's place, as people wrote it: for their eyes, and never to look anything up by. */
+export function asWritten(path: string): string {
+  return path.split('/').map(decode).join('/')
+}
+
 /** A node's path where its name is not at hand: an id says nothing to anybody and is left out. */
 export function plainNode(path: string | undefined): string {
-  return path && !UUID.test(path) ? path : ''
+  return path && !UUID.test(path) ? asWritten(path) : ''
 }

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react'
 import { resolveCheckpoint, useAct } from '@/api/actions'
 import type { Checkpoint } from '@/api/types'
 import { valueOf } from '@/flow/params'
+import { asWritten } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Button, Field, Input } from '@/parts/basics'
 import { Confirm } from '@/parts/dialog'
@@ -35,7 +36,7 @@ export function Answer({ item, onDone }: { item: Checkpoint; onDone: () => void 
   const answerSoon = (verdict: Verdict) => {
     setAsk(null)
     const said = verdict === 'approved' ? t('Approved') : t('Rejected')
-    toastUndo(`${said}: ${item.prompt || item.node}`, UNDO_MS, () => void send(verdict))
+    toastUndo(`${said}: ${item.prompt || asWritten(item.node)}`, UNDO_MS, () => void send(verdict))
     onDone()
   }
   const more = takesMore(item)
@@ -76,7 +77,7 @@ export function Answer({ item, onDone }: { item: Checkpoint; onDone: () => void 
           onClose={() => setAsk(null)}
           onConfirm={() => answerSoon(ask)}
         >
-          {item.prompt || item.node}
+          {item.prompt || asWritten(item.node)}
         </Confirm>
       )}
     </div>

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 
 import { runQuery } from '@/api/queries'
 import type { Checkpoint } from '@/api/types'
+import { asWritten } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Ago, Time } from '@/parts/clock'
 import { Icon } from '@/parts/icons'
@@ -19,14 +20,14 @@ export function Decision({ item, onDone }: { item: Checkpoint; onDone: () => voi
   return (
     <section data-checkpoint={item.id} className="overflow-clip rounded-lg border border-line bg-panel">
       <header className="flex flex-wrap items-start gap-x-3 gap-y-1 px-4 pt-3">
-        <h2 className="min-w-0 flex-1 text-lg font-semibold wrap-anywhere">{item.prompt || item.node}</h2>
+        <h2 className="min-w-0 flex-1 text-lg font-semibold wrap-anywhere">{item.prompt || asWritten(item.node)}</h2>
         <Countdown item={item} />
       </header>
       <p className="px-4 pb-3 text-sm text-soft">
         <Link to="/runs/$id" params={{ id: item.runId }} search={{ task: item.taskId }} className="text-accent underline">
           {item.flow} {item.runId.slice(-6)}
         </Link>{' '}
-        · {item.node} · {item.askedBy ? t('asked by {who}', { who: item.askedBy }) : t('asked')} <Time at={item.createdAt} />
+        · {asWritten(item.node)} · {item.askedBy ? t('asked by {who}', { who: item.askedBy }) : t('asked')} <Time at={item.createdAt} />
       </p>
       <PathSoFar item={item} />
       <About item={item} />

@@ -3,6 +3,7 @@ import { useState } from 'react'
 
 import { resolveCheckpoint, useAct } from '@/api/actions'
 import type { Checkpoint } from '@/api/types'
+import { asWritten } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Button } from '@/parts/basics'
 import { Ago } from '@/parts/clock'
@@ -67,7 +68,7 @@ function Row({ item, shown, onChoose }: { item: Checkpoint; shown: boolean; onCh
       </span>
       <span className="min-w-0 flex-1">
         <span className="block truncate font-medium">
-          {item.prompt || item.node}
+          {item.prompt || asWritten(item.node)}
           {short && <span className="font-normal"> · {short}</span>}
         </span>
         <span className="block truncate text-xs text-soft">
@@ -94,7 +95,7 @@ function GroupHead({ group }: { group: readonly Checkpoint[] }) {
   return (
     <div className="flex items-center justify-between gap-2 bg-sunk/60 py-1 pr-1.5 pl-3 text-xs text-soft">
       <span className="min-w-0 truncate">
-        {group.length} × {first.prompt || first.node}
+        {group.length} × {first.prompt || asWritten(first.node)}
       </span>
       {answerable && (
         <Button look="quiet" disabled={!canAct} onClick={() => setOpen(true)}>
@@ -120,7 +121,7 @@ function AnswerAll({ group, onClose }: { group: readonly Checkpoint[]; onClose: 
     onClose()
   }
   return (
-    <Dialog title={group[0]?.prompt || group[0]?.node || ''} onClose={onClose}>
+    <Dialog title={group[0]?.prompt || asWritten(group[0]?.node ?? '')} onClose={onClose}>
       <ul className="mb-4 max-h-[40vh] overflow-auto text-sm text-text" tabIndex={0}>
         {group.map((item) => (
           <li key={item.id} className="flex justify-between gap-3 border-t border-line py-1.5">

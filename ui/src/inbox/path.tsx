@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 
 import { endedTasksQuery } from '@/api/queries'
 import type { Checkpoint, Task } from '@/api/types'
-import { plainNode } from '@/graph/names'
+import { asWritten, plainNode } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Icon } from '@/parts/icons'
 import { StatusIcon } from '@/parts/status'
@@ -39,5 +39,5 @@ export function PathSoFar({ item }: { item: Checkpoint }) {
 }
 
 function lastOf(path: string): string {
-  return path.replace(/^plan\//, '')
+  return asWritten(path.replace(/^plan\//, ''))
 }

@@ -10,6 +10,7 @@ import { RunGrid } from '@/flow/grid'
 import { UploadDialog } from '@/flow/upload'
 import { graphOf } from '@/graph/definition'
 import { drawingOf } from '@/graph/drawing'
+import { asWritten } from '@/graph/names'
 import { useT } from '@/i18n'
 import { withNews } from '@/live/rows'
 import { useLatest } from '@/live/store'
@@ -114,7 +115,7 @@ function FlowGrid({ flow, version }: { flow: string; version: Version }) {
   const names = useMemo(() => new Map(graphOf(version.definition).nodes.map((node) => [node.path, node.name])), [version])
   return (
     <Panel>
-      <RunGrid flow={flow} nameOf={(node) => names.get(node) ?? node} />
+      <RunGrid flow={flow} nameOf={(node) => names.get(node) ?? asWritten(node)} />
     </Panel>
   )
 }

@@ -5,7 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { retryRun, useAct } from '@/api/actions'
 import { inboxQuery, runsQuery, statsQuery, workersQuery } from '@/api/queries'
 import { failureOf, type Stats } from '@/api/types'
-import { plainNode } from '@/graph/names'
+import { asWritten, plainNode } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Button, BUTTON, Choices, PageHead, Panel, Skeleton } from '@/parts/basics'
 import { Ago } from '@/parts/clock'
@@ -129,7 +129,7 @@ function Attention() {
           <li key={item.id} className={row}>
             <Status state="waiting" />
             <span className="min-w-0 flex-1 truncate">
-              {item.flow}: {item.prompt || item.node} · <Ago at={item.createdAt} />
+              {item.flow}: {item.prompt || asWritten(item.node)} · <Ago at={item.createdAt} />
             </span>
             <Link to="/inbox" search={{ id: item.id }} className={`${BUTTON} border-line hover:bg-sunk`}>
               {t('Open')}
@@ -143,7 +143,7 @@ function Attention() {
               <Link to="/runs/$id" params={{ id: run.id }} className="font-medium underline decoration-line underline-offset-2 hover:text-accent">
                 {run.goal || run.flow}
               </Link>{' '}
-              {plainNode(failureOf(run.error)?.node) && `${failureOf(run.error)?.node}: `}
+              {plainNode(failureOf(run.error)?.node) && `${plainNode(failureOf(run.error)?.node)}: `}
               {failureOf(run.error)?.message}
             </span>
             <span className="text-soft">

@@ -220,7 +220,8 @@ function Cell({ run, column }: { run: Run; column: Column }) {
 
 function Now({ run }: { run: Run }) {
   const failure = failureOf(run.error)
-  const now = failure ? `${plainNode(failure.node) ? `${failure.node}: ` : ''}${failure.message}` : plainNode(run.node)
+  const at = plainNode(failure?.node)
+  const now = failure ? `${at && `${at}: `}${failure.message}` : plainNode(run.node)
   return (
     <span role="cell" className={`hidden truncate md:block ${failure ? 'text-bad' : 'text-soft'}`} title={now}>
       {now}

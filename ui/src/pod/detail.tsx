@@ -6,6 +6,7 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { isUnknown } from '@/api/client'
 import { podQuery } from '@/api/pods'
 import type { Pod, PodDetail } from '@/api/types'
+import { asWritten } from '@/graph/names'
 import { useT } from '@/i18n'
 import { Button, IconButton, Skeleton } from '@/parts/basics'
 import { Ago } from '@/parts/clock'
@@ -88,7 +89,7 @@ function Facts({ found }: { found: PodDetail }) {
       </Fact>
       <Fact name={t('Task')}>
         <AttemptLink pod={pod} tab="attempts">
-          {pod.node} #{pod.number}
+          {asWritten(pod.node)} #{pod.number}
         </AttemptLink>
         {' · '}
         <AttemptLink pod={pod} tab="logs">

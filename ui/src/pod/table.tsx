@@ -2,6 +2,7 @@
 import { Link } from '@tanstack/react-router'
 
 import type { Pod } from '@/api/types'
+import { asWritten } from '@/graph/names'
 import { type Translate, useT } from '@/i18n'
 import { Chip } from '@/parts/basics'
 import { Ago } from '@/parts/clock'
@@ -79,7 +80,7 @@ function Name({ pod }: { pod: Pod }) {
 function Node({ pod }: { pod: Pod }) {
   return (
     <>
-      {pod.node} <span className="text-xs text-soft">#{pod.number}</span>
+      {asWritten(pod.node)} <span className="text-xs text-soft">#{pod.number}</span>
     </>
   )
 }

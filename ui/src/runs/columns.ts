@@ -1,5 +1,6 @@
 /** Which columns a list of runs has, and in which order its rows stand. */
 import { failureOf, outcomeOf, type Run } from '@/api/types'
+import { asWritten } from '@/graph/names'
 import type { Text } from '@/i18n'
 
 export const COLUMNS = ['run', 'started', 'duration', 'open', 'version', 'project', 'tags', 'priority', 'now'] as const
@@ -93,6 +94,6 @@ export function cellText(run: Run, column: Column): string {
         .map(([name, value]) => `${name}=${value}`)
         .join(' ')
     default:
-      return failureOf(run.error)?.message ?? run.node
+      return failureOf(run.error)?.message ?? asWritten(run.node)
   }
 }

@@ -34,6 +34,7 @@ test('there is something to see only while the place is there', () => {
 test('a task is named without its run', () => {
   expect(taskName({ runId: 'run-1', taskId: 'run-1~test.2' })).toBe('test.2')
   expect(taskName({ runId: 'run-1', taskId: 'run-12~test.2' })).toBe('run-12~test.2')
+  expect(taskName({ runId: 'run-1', taskId: 'run-1~%E8%8A%82.2' })).toBe('节.2')
 })
 
 test('missing runtimes are told, those that a resource needs first', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
-import { graphOf } from '@/graph/definition'
-import { Names, plainNode } from '@/graph/names'
+import { graphOf, pathOf } from '@/graph/definition'
+import { asWritten, Names, plainNode } from '@/graph/names'
 import { withPlaces } from '@/graph/workflow'
 
 const A = 'ba55c67a-9ad4-4b6f-a719-b84e774c2d11'
@@ -54,4 +54,14 @@ test('the run tells which versions were taken', () => {
 test('tasks of a plan are called by their aliases', () => {
   const plan = new Names(graphOf({ nodes: {}, edges: [] }), true)
   expect([plan.of('plan'), plan.of('plan/check'), plan.ofTask('r~plan.0'), plan.ofTask('r~plan.0~check.0')]).toEqual(['plan', 'check', 'plan', 'check'])
+})
+
+test('names in other scripts, with a slash or with marks read as they were written', () => {
+  expect(['%E8%8A%82', 'sub/in%2Fout', '50%', '%FF'].map(asWritten)).toEqual(['节', 'sub/in/out', '50%', '%FF'])
+  expect(plainNode('%E8%8A%82')).toBe('节')
+  expect(new Names().ofTask('r~%E8%8A%82.1~3')).toBe('节.1~3')
+})
+
+test('a node is looked up by the path the engine gives it', () => {
+  expect(["it's", 'wow!', 'a*b', 'a (b)', '节', 'a/b', 'a:b@c+d,e'].map((key) => pathOf('', key))).toEqual(['it%27s', 'wow%21', 'a%2Ab', 'a (b)', '%E8%8A%82', 'a%2Fb', 'a:b@c+d,e'])
 })

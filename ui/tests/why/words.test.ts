@@ -47,6 +47,7 @@ test('a function that nobody has says when its call fails, where it does', () =>
 test('nodes stand under their names', () => {
   const reason: Reason = { code: 'signal', values: { node: 'id-1', key: 'go' } }
   expect(sayReason(reason, NOW, (path) => (path === 'id-1' ? 'Open page' : path), 'en')).toBe('"Open page" waits for signal "go"')
+  expect(sayReason({ ...reason, values: { node: '%E8%8A%82', key: 'go' } }, NOW, undefined, 'en')).toBe('"节" waits for signal "go"')
 })
 
 test('a code of a newer server is shown in its own English', () => {
