@@ -1,13 +1,17 @@
 """What a token or a user began ends with it: streams and long polls, through whichever server."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import httpx
 import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
 from windlass.testing.processes import ServerProcess, started
 
@@ -71,8 +75,10 @@ async def token(here: httpx.AsyncClient, role: str) -> tuple[str, str]:
     return made["id"], made["token"]
 
 
-async def session_of(here: httpx.AsyncClient, name: str) -> tuple[str, str]:
-    body = {"username": name, "password": PASSWORD, "displayName": name, "roles": ["run.viewer"]}
+async def session_of(
+    here: httpx.AsyncClient, name: str, role: str = "run.viewer"
+) -> tuple[str, str]:
+    body = {"username": name, "password": PASSWORD, "displayName": name, "roles": [role]}
     made = (await here.post("/api/v1/users", json=body)).json()
     login = {"username": name, "password": PASSWORD}
     signed_in = (await here.post("/api/v1/auth/login", json=login)).json()
@@ -112,6 +118,54 @@ async def test_every_stream_ends_with_the_token_or_the_user_that_opened_it(two: 
         for other in others:
             other.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+
+
+@asynccontextmanager
+async def host(url: str, name: str, text: str) -> AsyncIterator[ClientConnection]:
+    """A host of environments; it says nothing, and answers nothing but the wire's own questions."""
+    address = f"ws{url.removeprefix('http')}/ws/env-host?name={name}&kinds=noop"
+    headers = {"Authorization": f"Bearer {text}"}
+    async with connect(address, additional_headers=headers, proxy=None) as connection:
+        yield connection
+
+
+async def cut(connection: ClientConnection) -> tuple[float, str]:
+    """When a host is cut off, and with which words."""
+    with contextlib.suppress(ConnectionClosed):
+        while True:
+            await connection.recv()
+    return time.monotonic(), connection.close_reason or ""
+
+
+async def test_a_host_of_environments_is_cut_off_with_its_token_its_user_or_a_second_tenant(
+    two: Two,
+) -> None:
+    token_id, revoked = await token(two.here, "worker")
+    user_id, disabled = await session_of(two.here, "eve", "worker")
+    _, narrow = await token(two.here, "worker")
+    async with (
+        host(two.there, "revoked", revoked) as by_token,
+        host(two.there, "disabled", disabled) as by_user,
+        host(two.there, "narrow", narrow) as of_one_tenant,
+        host(two.there, "kept", ADMIN) as of_all,
+    ):
+        ends = [asyncio.ensure_future(cut(one)) for one in (by_token, by_user)]
+        later, kept = (asyncio.ensure_future(cut(one)) for one in (of_one_tenant, of_all))
+        changed_at = time.monotonic()
+        await two.here.delete(f"/api/v1/tokens/{token_id}")
+        await two.here.patch(f"/api/v1/users/{user_id}/status", json={"isActive": False})
+        for at, _ in await asyncio.wait_for(asyncio.gather(*ends), 20):
+            assert at - changed_at < ENDS_S
+        assert not later.done()
+
+        changed_at = time.monotonic()
+        made = await two.here.post("/api/v1/tenants", json={"name": "second"})
+        assert made.status_code == 201, made.text
+        at, words = await asyncio.wait_for(later, 20)
+        assert at - changed_at < 2 * ENDS_S, "it also has to hear of the tenant"
+        assert "a host serves all tenants" in words
+        assert not kept.done(), "others are not cut off"
+        kept.cancel()
 
 
 async def test_a_long_poll_gets_nothing_more_after_its_token_was_revoked(two: Two) -> None:
