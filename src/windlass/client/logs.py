@@ -2,7 +2,7 @@
 
 from windlass.client.paths import listing, run_path
 from windlass.client.requests import ApiCall
-from windlass.client.shapes import Shape
+from windlass.client.shapes import Listed, Shape
 
 
 class LogEntry(Shape, frozen=True, kw_only=True):
@@ -19,11 +19,10 @@ class LogEntry(Shape, frozen=True, kw_only=True):
     text: str
 
 
-class LogPage(Shape, frozen=True, kw_only=True):
+class LogPage(Listed[LogEntry], frozen=True, kw_only=True):
     """Part of a run's logs, oldest first; `next` is the cursor of the rest, if there is more now,
     and `position` that of what comes later."""
 
-    items: list[LogEntry]
     next: str | None = None
     position: str | None = None
 

@@ -1,5 +1,6 @@
 """What the server's answers look like, as values. Times are unix milliseconds."""
 
+from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -13,10 +14,21 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Base: camelCase on the wire; fields a newer server adds are ignored."""
 
 
-class Page(Shape, Generic[T], frozen=True, kw_only=True):
-    """Part of a list; `next` is the cursor of the rest, if there is more."""
+class Listed(Shape, Generic[T], frozen=True, kw_only=True):
+    """Part of a list; `for item in page` and `len(page)` are those of its items."""
 
     items: list[T]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+class Page(Listed[T], Generic[T], frozen=True, kw_only=True):
+    """Part of a list; `next` is the cursor of the rest, if there is more."""
+
     next: str | int | None = None
 
 
@@ -433,8 +445,7 @@ class UserInfo(Shape, frozen=True, kw_only=True):
     is_active: bool = True
 
 
-class UserPage(Shape, frozen=True, kw_only=True):
-    items: list[UserInfo]
+class UserPage(Listed[UserInfo], frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
