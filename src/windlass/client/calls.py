@@ -34,6 +34,8 @@ from windlass.client.shapes import (
     Why,
     WorkerInfo,
 )
+from windlass.model.errors import BadRequest
+from windlass.model.flow_names import flaw_of_name
 
 
 class Compiles(Protocol):
@@ -62,6 +64,9 @@ def publish(
         if isinstance(flow, str):
             raise ValueError("give a definition, or a Flow that has one")
         definition = flow.compile()
+    # Of an address with "." as a part nothing would be left for the server to refuse.
+    if isinstance(definition, str) or not is_workflow(definition):
+        check_name(name)
     path = f"{API}/flows/{path_part(name)}/versions"
     if isinstance(definition, str):
         if description or status != "published":
@@ -90,6 +95,11 @@ def validate(definition: Definition | Compiles) -> ApiCall[Validated]:
     plain = definition if isinstance(definition, Mapping) else definition.compile()
     dialect = "workflow" if is_workflow(plain) else "flow"
     return ApiCall("POST", path, Validated, body=encode({"definition": plain, "dialect": dialect}))
+
+
+def check_name(name: str) -> None:
+    if flaw := flaw_of_name(name):
+        raise BadRequest(flaw)
 
 
 def is_workflow(definition: Mapping[str, Any]) -> bool:

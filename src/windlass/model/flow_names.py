@@ -9,6 +9,8 @@ def flaw_of_name(name: str) -> str:
         return "a flow needs a name"
     if "\0" in name or "/" in name:
         return "a flow's name has neither a slash nor a NUL in it"
+    if name in (".", ".."):
+        return f'a flow cannot be called "{name}": in an address that is a place, and no name'
     if len(name) > NAME_MAX:
         return f"a flow's name has at most {NAME_MAX} characters"
     return ""
