@@ -27,13 +27,12 @@ from windlass.client.shapes import (
     TaskInfo,
     TenantInfo,
     TokenInfo,
-    UserInfo,
-    UserPage,
     Validated,
     VersionInfo,
     Why,
     WorkerInfo,
 )
+from windlass.client.user_shapes import UserInfo, UserPage
 from windlass.model.errors import BadRequest
 from windlass.model.flow_names import flaw_of_name
 

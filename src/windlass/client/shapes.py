@@ -437,18 +437,6 @@ class Approval(ApprovalInfo, frozen=True, kw_only=True):
     token: str | None = None
 
 
-class UserInfo(Shape, frozen=True, kw_only=True):
-    user_id: str
-    username: str
-    display_name: str = ""
-    roles: list[str] = []
-    is_active: bool = True
-
-
-class UserPage(Listed[UserInfo], frozen=True, kw_only=True):
-    next_cursor: str | None = None
-
-
 class ServerInfo(Shape, frozen=True, kw_only=True):
     version: str = ""
     store: str = ""
