@@ -18,7 +18,7 @@ from windlass.model.flow_names import NAME_MAX, flaw_of_name
 from windlass.model.graph import Graph, Ref, Root
 from windlass.model.rows import Flow, Json, Row, Version
 from windlass.model.tenants import own_name
-from windlass.model.values import is_object
+from windlass.model.values import check_text, is_object
 from windlass.ports.store import Cond
 
 _DESCRIPTION_MAX = 2_000
@@ -48,6 +48,7 @@ async def create_flow(
 ) -> Flow:
     """Add a flow without a version. Names need not be unique here; `publish` reuses a name."""
     check_name(name)
+    check_text("the description", description)
     flow = Flow(
         id=flow_id or engine.new_id(),
         name=name,
@@ -111,6 +112,7 @@ async def publish(
     The same text as the newest version is that version: pushing twice changes nothing.
     """
     check_name(name)
+    check_text("the description", description)
     graph = await compiled(definition, lambda: compile_flow(definition))
     description = description or described(definition)
     source = encode(definition)

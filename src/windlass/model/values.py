@@ -52,6 +52,12 @@ def excused(part: Any, keyword: str, tolerated: Callable[[Any], bool]) -> bool:
     return False
 
 
+def check_text(what: str, text: str) -> None:
+    """Refuse a text that not every database can keep, where one is to be kept as it is."""
+    if "\0" in text:
+        raise BadRequest(f"{what} holds a NUL character, which databases cannot store in text")
+
+
 def storable(text: str) -> str:
     """A text that every database can keep: without NUL, and without the halves of characters that
     Python makes of bytes that are none."""

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from windlass.model.errors import WindlassError
+from windlass.model.errors import BadRequest, WindlassError
 from windlass.server.auth import Who, check_again
 from windlass.server.context import context_of
 from windlass.server.http import problem, request_id_of
@@ -62,12 +62,19 @@ async def caller(request: Request, role: str, *, signed: bool) -> Who:
     return found
 
 
+def check_address(request: Request) -> None:
+    """Refuse what no database looks up, wherever in an address it stands."""
+    if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
+        raise BadRequest("the address holds a NUL character, which nothing here has in its name")
+
+
 def serve(route: Route) -> StarletteRoute:
     """A route of the web framework: the role checked first, every error told in one shape."""
 
     async def endpoint(request: Request) -> Response:
         began = time.perf_counter()
         try:
+            check_address(request)
             if route.role is not None:
                 request.state.who = await caller(request, route.role, signed=route.signed)
             if route.control:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from windlass.model.errors import BadRequest, DefinitionError
 from windlass.model.rows import Run
 from windlass.model.states import RunState
-from windlass.model.values import is_list
+from windlass.model.values import check_text, is_list
 from windlass.server.http import reply, status_of
 
 STATUS: dict[RunState, str] = {
@@ -53,6 +53,7 @@ def text_field(fields: dict[str, Any], name: str, *, required: bool = False) -> 
         return ""
     if not isinstance(value, str):
         raise BadRequest(f"{name} must be text")
+    check_text(name, value)
     return value
 
 
@@ -71,6 +72,8 @@ def list_field(fields: dict[str, Any], name: str) -> list[str]:
     value: Any = fields.get(name.lower().replace("_", "")) or []
     if not is_list(value) or not all(isinstance(item, str) for item in value):
         raise BadRequest(f"{name} must be a list of texts")
+    for item in value:
+        check_text(name, item)
     return value
 
 
