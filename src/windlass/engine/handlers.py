@@ -46,9 +46,7 @@ class Handlers:
         return [f"{package}:{handler}" for handler in sorted(self._known.get(package, ()))]
 
     def learn_manifest(self, package: str, manifest: dict[str, Any]) -> None:
-        nodes = manifest.get("nodes")
-        types = [n.get("type") for n in nodes if is_object(n)] if is_list(nodes) else []
-        self.learn(package, [name for name in types if isinstance(name, str)][:_HANDLERS_MAX])
+        self.learn(package, handlers_in(manifest))
 
     def learn(self, package: str, handlers: Iterable[str]) -> None:
         known = self._known.get(package, set())
@@ -76,3 +74,11 @@ class Handlers:
             target = node.target
             if target is not None and target.transport is Transport.LINK and target.package:
                 self.learn(f"{target.package}@{target.version}", [target.handler])
+
+
+def handlers_in(manifest: dict[str, Any]) -> list[str]:
+    """The handlers a manifest names, as far as queues can be named after them."""
+    nodes = manifest.get("nodes")
+    types = [node.get("type") for node in nodes if is_object(node)] if is_list(nodes) else []
+    names = [name for name in types if isinstance(name, str) and is_name(name)]
+    return names[:_HANDLERS_MAX]

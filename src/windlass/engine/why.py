@@ -11,7 +11,7 @@ from windlass.engine.limits.why import limit_reason, run_reason
 from windlass.engine.loops.unserved import FAILURES
 from windlass.engine.pod_progress import PodProgress, progress_of
 from windlass.engine.pod_records import PodSeen, seen_of
-from windlass.engine.workers import live_workers, serves
+from windlass.engine.workers import PLAIN, live_workers, meta_of, serves
 from windlass.kernel.checkpoints import is_held_back
 from windlass.kernel.envs import is_allocating
 from windlass.kernel.leases import is_held, is_planning
@@ -191,6 +191,10 @@ async def queue_reason(engine: Engine, task: Task) -> Reason:
         for worker in await live_workers(engine, transport="control")
         if serves(worker, f"{transport}:{service}")
     ]
+    if transport == "pull":
+        # Workers on the link do work of theirs that comes with no package.
+        linked = await live_workers(engine, transport="link")
+        able += [worker for worker in linked if service in meta_of(worker).get(PLAIN, ())]
     if not able:
         return await unserved_reason(engine, task, transport, service)
     values = ReasonValues(since=since, workers=len(able), transport=transport, service=service)

@@ -15,6 +15,8 @@ from windlass.ports.store import Cond
 
 CONNECTED = "connected"
 """In what is kept of a worker on the link: false once its line is cut."""
+PLAIN = "plainServices"
+"""There too: what it serves that comes with no package."""
 CONTROL, API = "control", "api"
 """In place of a transport: processes of ours, with the control plane and without."""
 LIVE = ("online", "draining")

@@ -45,18 +45,26 @@ def server_args() -> tuple[str, ...]:
 
 
 @asynccontextmanager
-async def linked(server: LinkServer, folder: Path) -> AsyncIterator[None]:
-    (folder / "link_services.py").write_text(SERVICES)
+async def linked(
+    server: LinkServer, folder: Path, name: str = "w1", services: str = SERVICES
+) -> AsyncIterator[None]:
+    (folder / f"services_{name}.py").write_text(services)
+    places = (
+        "--packages-dir",
+        str(folder / "packages"),
+        "--data-dir",
+        str(folder / f"data-{name}"),
+    )
     worker = worker_process(
-        *("link_services:worker", server.url, "link", "--id", "w1"),
-        *("--packages-dir", str(folder / "packages"), "--data-dir", str(folder / "data")),
+        *(f"services_{name}:worker", server.url, "link", "--id", name),
+        *places,
         path=[folder],
         token=TOKEN,
-        log=folder / "worker.log",
+        log=folder / f"{name}.log",
     )
     await asyncio.to_thread(worker.start)
     try:
-        await present(server, "w1")
+        await present(server, name)
         yield
     finally:
         await asyncio.to_thread(worker.stop)
@@ -68,6 +76,25 @@ async def start(server: LinkServer, node: dict[str, Any], params: dict[str, Any]
     assert answer.status_code in (200, 201), answer.text
     begun = await server.http.post("/api/v1/runs", json={"flow": "served", "params": params})
     return str(begun.json()["id"])
+
+
+async def test_a_worker_is_given_its_own_services_and_not_those_of_another(
+    server: LinkServer, tmp_path: Path
+) -> None:
+    other = SERVICES.replace('"nap"', '"whisper"').replace('"talk"', '"shout"')
+    node = {
+        "kind": "foreach",
+        "service": "nap",
+        "exec_type": "queue",
+        "prep": {"input_key": "$params.items"},
+        "parallel_mode": "concurrent",
+    }
+    async with linked(server, tmp_path), linked(server, tmp_path, "w2", other):
+        run_id = await start(server, node, {"items": list(range(12))})
+        run = await server.wait(run_id)
+        assert (run["state"], run["failures"]) == ("succeeded", 0), run
+        attempts = (await server.http.get(f"/api/v1/runs/{run_id}/attempts")).json()["items"]
+        assert {attempt["workerId"] for attempt in attempts} == {"w1"}
 
 
 async def test_an_attempts_time_counts_from_when_its_handler_begins(

@@ -338,8 +338,22 @@ async def test_whoever_does_not_register_is_not_kept_for_ever(
 
 def plain(limits: dict[str, int] | None = None, **more: Any) -> tuple[Profile, Handlers]:
     handlers = Handlers()
-    handlers.learn(f"{SERVICES}@0", ["shout"])
-    return Profile("w", registration(SERVICES, limits=limits, **more)), handlers
+    handlers.learn(f"{SERVICES}@0", ["what another has"])
+    return Profile("w", shouting(limits=limits, **more)), handlers
+
+
+def shouting(**more: Any) -> m.Register:
+    """A worker with one service that comes with no package."""
+    manifest = {"nodes": [{"type": "shout"}]}
+    told = [m.ManifestField(name=SERVICES, version="0", manifest=manifest)]
+    return msgspec.structs.replace(registration(SERVICES, **more), manifests=told)
+
+
+async def test_only_what_it_names_itself_is_a_worker_s_own() -> None:
+    profile, handlers = plain()
+    assert profile.queues(handlers) == ("pull:shout",)
+    nameless = Profile("w", registration(SERVICES))
+    assert nameless.queues(handlers) == ()
 
 
 async def test_a_limit_on_a_plain_service_is_part_of_the_demand() -> None:
@@ -386,8 +400,7 @@ async def test_branches_of_one_node_may_run_side_by_side_on_a_worker() -> None:
 
 async def answered(bench: Bench, monkeypatch: pytest.MonkeyPatch, output: str) -> LinkSession:
     """A worker with one slot, whose middleware has just been answered."""
-    bench.engine.handlers.learn(f"{SERVICES}@0", ["shout"])
-    session = await bench.session(registration(SERVICES, max_parallel=1))
+    session = await bench.session(shouting(max_parallel=1))
 
     async def called(*_: Any) -> Called:
         return Called("t", TaskState.SUCCEEDED, output, None)

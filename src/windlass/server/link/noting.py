@@ -159,6 +159,7 @@ def _meta(session: "LinkSession") -> dict[str, Any]:
         "sessionId": session.id,
         "capabilities": msgspec.to_builtins(register.capabilities),
         "packages": msgspec.to_builtins(register.packages),
+        workers.PLAIN: session.profile.plain_services,
         "channels": register.channels or [],
         "payloadTypes": register.payload_types or [],
         "heartbeat": None if beat is None else msgspec.to_builtins(beat),

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from windlass.engine.handlers import Handlers, is_name
+from windlass.engine.handlers import Handlers, handlers_in, is_name
 from windlass.model.queues import own_queue
 from windlass.protocol.link import messages as m
 
@@ -22,6 +22,7 @@ class Profile:
         self.register = register
         self.heartbeat: m.Heartbeat | None = None
         self._known: tuple[int, m.Register, tuple[str, ...]] | None = None
+        self._plain: tuple[m.Register, list[str]] | None = None
 
     @property
     def max_parallel(self) -> int:
@@ -69,11 +70,16 @@ class Profile:
         packages = [package for package in self.packages if not package.startswith(own)]
         return [service for package in packages for service in handlers.of(package)]
 
-    def plain_services(self, handlers: Handlers) -> list[str]:
-        """Services that come with no package."""
-        own = f"{m.SERVICES_PACKAGE}@"
-        packages = [package for package in self.packages if package.startswith(own)]
-        return [s.partition(":")[2] for package in packages for s in handlers.of(package)]
+    @property
+    def plain_services(self) -> list[str]:
+        """Services that come with no package: what it names itself, as another's are its own."""
+        if self._plain is None or self._plain[0] is not self.register:
+            own = f"{m.SERVICES_PACKAGE}@"
+            installed, manifests = self.packages, self.manifests
+            found = [manifests.get(name, {}) for name in installed if name.startswith(own)]
+            names = {name for manifest in found for name in handlers_in(manifest)}
+            self._plain = (self.register, sorted(names))
+        return self._plain[1]
 
     def queues(self, handlers: Handlers) -> tuple[str, ...]:
         """Where its work waits: in its own queues first. Plain services queue like pulled work."""
@@ -87,7 +93,7 @@ class Profile:
         return (
             *(own_queue(self.worker_id, service) for service in services),
             *(f"link:{service}" for service in services),
-            *(f"pull:{service}" for service in self.plain_services(handlers)),
+            *(f"pull:{service}" for service in self.plain_services),
         )
 
     def caps(self, handlers: Handlers, running: Iterable[str]) -> dict[str, int]:
@@ -97,7 +103,7 @@ class Profile:
             return {}
         busy = Counter(running)
         kinds = {service: service.partition(":")[2] for service in self.services(handlers)}
-        kinds |= {service: service for service in self.plain_services(handlers)}
+        kinds |= {service: service for service in self.plain_services}
         return {
             service: limits[kind] - busy[kind] for service, kind in kinds.items() if kind in limits
         }
