@@ -17,6 +17,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import islice
 
 import msgspec
 
@@ -43,6 +44,7 @@ from windlass.ports.store import Raced, Store, Taken, Writes
 
 log = logging.getLogger(__name__)
 
+_EVENTS_LOOKED_FOR = 1_000
 _INSIDE = (
     AttemptStarted,
     AttemptSucceeded,
@@ -251,6 +253,7 @@ class Advance:
     async def _commit(self, jobs: Sequence[AnyJob], *, locked: bool, claiming: bool = True) -> None:
         self.passes += 1
         work = Pass(self._shared, locked)
+        sent = False
         try:
             async with self.store.session() as session:
                 work.session = session
@@ -264,9 +267,11 @@ class Advance:
                         promise(work.batch.writes, work.now)
                     if self.store.announces:
                         work.batch.writes.notices = work.notices()
+                    sent = True
                     await session.save(work.batch.writes)
         except Unavailable:
-            if not await self._was_committed(work.batch.writes):
+            # Two processes may decide the very same: what stands there is only ours if we sent it.
+            if not (sent and await self._was_committed(work.batch.writes)):
                 work.undo()
                 raise
         except BaseException:
@@ -276,18 +281,18 @@ class Advance:
         self._answer([*jobs, *work.claims], work)
 
     async def _was_committed(self, writes: Writes) -> bool:
-        """After a broken connection: look for one of our events, as the commit is all or none."""
-        events = writes.made.get(Event)
-        if not events:
+        """After a broken connection: look for our events. The commit is all or none, so one would
+        do, but that another process has decided the same."""
+        mine = dict(islice(writes.made.get(Event, {}).items(), _EVENTS_LOOKED_FOR))
+        if not mine:
             return False
-        key, mine = next(iter(events.items()))
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._outage_s
         while True:
             try:
                 async with self.store.session() as session:
-                    found = await session.rows(Event, [key])
-                return found == [mine]
+                    found = await session.rows(Event, list(mine))
+                return {event.pk: event for event in found} == mine
             except Unavailable as error:
                 if loop.time() > deadline:
                     return False

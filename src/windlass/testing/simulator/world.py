@@ -36,6 +36,8 @@ EPOCH_MS = 1_800_000_000_000
 _EXPECTED = (WindlassError, Broken, Closed, Refused, TimeoutError)
 """What a task may end in: refusals, outages, and connections that broke."""
 _FOUND = (Broken, Stuck, Spinning, msgspec.MsgspecError)
+_WRONG = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What our own code ends with where it is at fault: that is a problem of its seed."""
 _DONE_S = 8.0
 """A calm world does what is due within so long."""
 CALM_S = 240.0
@@ -260,7 +262,7 @@ def simulate(plan: Plan) -> Outcome:
     try:
         world.loop.run_until_complete(world.live())
         world.check_tasks()
-    except (*_FOUND, AssertionError, KeyError, TypeError) as error:
+    except (*_FOUND, *_WRONG) as error:
         problem = str(error) if isinstance(error, Broken) else f"{type(error).__name__}: {error}"
     finally:
         trace = world.trace(problem) if problem else ()
