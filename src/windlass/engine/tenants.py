@@ -178,7 +178,11 @@ class TenantStore:
             return rows
         if has_tenant(table):
             mine = self._whose(table)
-            return [row for row in rows if _text(row, "tenant") in mine]
+            found = [row for row in rows if _text(row, "tenant") in mine]
+            if table is Run or table is Flow:
+                # What belongs to these is asked for next, and need not ask whose they are.
+                self._know({_text(row, "id"): True for row in found})
+            return found
         if table is Version:
             seen = await self._seen(Flow, {_text(row, "flow_id") for row in rows})
             return [row for row in rows if _text(row, "flow_id") in seen]
@@ -190,11 +194,14 @@ class TenantStore:
         unknown = [id_ for id_ in ids if id_ not in self._owners]
         if unknown:
             async with self._store.session() as session:
-                for row in await session.rows(table, unknown):
-                    self._owners[row.id] = row.tenant == self.tenant
-            while len(self._owners) > _KNOWN_MAX:
-                self._owners.popitem(last=False)
+                found = await session.rows(table, unknown)
+            self._know({row.id: row.tenant == self.tenant for row in found})
         return {id_ for id_ in ids if self._owners.get(id_, False)}
+
+    def _know(self, owned: Mapping[str, bool]) -> None:
+        self._owners.update(owned)
+        while len(self._owners) > _KNOWN_MAX:
+            self._owners.popitem(last=False)
 
     async def sees_run(self, run_id: str) -> bool:
         return bool(await self._seen(Run, {run_id}))

@@ -196,6 +196,7 @@ def create_app(
     """An ASGI application; whoever runs it also keeps the engine running."""
     # A process that only runs the control plane still says how it is.
     surfaces = [*NATIVE, *unserved.ROUTES, *memoh.ROUTES, *pocketflow.ROUTES]
+    surfaces.sort(key=lambda route: not route.often)
     routes = surfaces if options.is_api else system.HEALTH
     served: list[BaseRoute] = [serve(route) for route in routes]
     if options.is_api:

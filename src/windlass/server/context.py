@@ -66,7 +66,13 @@ class ServerContext:
         return cast(T, self.parts[kind])
 
 
+_KEPT = "windlass.context"
+"""Where a connection keeps it: it is asked for several times by each."""
+
+
 def context_of(connection: HTTPConnection) -> ServerContext:
     """The context of a request or a WebSocket."""
-    found: ServerContext = connection.app.state.context
+    if _KEPT not in connection.scope:
+        connection.scope[_KEPT] = connection.app.state.context
+    found: ServerContext = connection.scope[_KEPT]
     return found

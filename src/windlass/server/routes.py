@@ -43,6 +43,8 @@ class Route(msgspec.Struct, frozen=True):
     """Whether a signed address does instead of the role."""
     control: bool = False
     """Whether it needs a live control plane, here or in another process."""
+    often: bool = False
+    """Whether it is asked for so often that it is looked for before all others."""
 
 
 def read_by(role: str, *lists: Sequence[Route]) -> list[Route]:
@@ -72,13 +74,13 @@ def serve(route: Route) -> StarletteRoute:
     """A route of the web framework: the role checked first, every error told in one shape."""
 
     async def endpoint(request: Request) -> Response:
-        began = time.perf_counter()
+        began, context = time.perf_counter(), context_of(request)
         try:
             check_address(request)
             if route.role is not None:
                 request.state.who = await caller(request, route.role, signed=route.signed)
             if route.control:
-                await context_of(request).control.check()
+                await context.control.check()
             response = await route.handler(request)
             if route.method == "GET" and time.perf_counter() - began > _LONG_S:
                 await check_again(request)
@@ -89,9 +91,7 @@ def serve(route: Route) -> StarletteRoute:
         except Exception as error:
             log.exception("%s %s failed", route.method, route.path)
             response = route.errors(error, request_id_of(request))
-        context_of(request).metrics.request(
-            route, response.status_code, time.perf_counter() - began
-        )
+        context.metrics.request(route, response.status_code, time.perf_counter() - began)
         return response
 
     return StarletteRoute(route.path, endpoint, methods=[route.method])

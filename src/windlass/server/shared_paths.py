@@ -84,6 +84,7 @@ ROUTES = [
         (StartedView, RunRef),
         202,
         control=True,
+        often=True,
     ),
     Route(
         "GET",
@@ -92,7 +93,7 @@ ROUTES = [
         gives=(Page[RunView], listing.RunList),
         query=("q", "status", "clientId", "limit", "cursor"),
     ),
-    Route("GET", _ONE, get_run, gives=(RunView, WorkflowRun), query=("waitMs",)),
+    Route("GET", _ONE, get_run, gives=(RunView, WorkflowRun), query=("waitMs",), often=True),
     Route(
         "POST",
         f"{_ONE}/cancel",

@@ -69,16 +69,17 @@ async def exchange(request: Request) -> Response:
     """Take results, renew leases and hand out attempts, in one commit where that can be."""
     # One result that cannot be read is that attempt's failure; the others with it still count.
     body = await read_json(request, Exchange, raw_checked=False)
-    worker_id = who(request).check_worker(request.path_params["id"])
+    context, caller = context_of(request), who(request)
+    worker_id = caller.check_worker(request.path_params["id"])
     attempts = attempts_of(request)
     workers.check_services(body.services)
-    tenant = who(request).works_for
-    known = await context_of(request).presence.seen(worker_id, body.load, tenant=tenant)
+    tenant = caller.works_for
+    known = await context.presence.seen(worker_id, body.load, tenant=tenant)
     queues = [f"pull:{service}" for service in body.services]
     slots = min(body.slots, _SLOTS_MAX)
     caps = {service: count for service, count in body.caps.items() if service in body.services}
     # Demand is stated before the results are handed in: what they make ready is then leased here.
-    polls = context_of(request).polls
+    polls = context.polls
     polls.end(worker_id, body.ends)
     joined = slots > 0 and polls.join(worker_id, body.joins, slots, caps)
     wanted = slots > 0 and queues and not joined
@@ -102,8 +103,7 @@ async def exchange(request: Request) -> Response:
     given: Sequence[Assignment] = ()
     told = bool(receipts) or bool(body.renew) or bool(body.said)
     wait_s = 0.0 if told else min(body.wait_ms / 1000, _WAIT_S_MAX)
-    stops = context_of(request).stops
-    with stops.listen(worker_id) as listener:
+    with context.stops.listen(worker_id) as listener:
         if waiting is not None:
             with polls.waiting(worker_id, body.number, waiting, listener.heard):
                 given = await wait_for_work(request, attempts, waiting, wait_s, listener.heard)
@@ -202,6 +202,6 @@ async def leave(request: Request) -> Response:
 _AT = "/api/v1/workers"
 ROUTES = [
     Route("POST", _AT, register, "worker", Registration, Registered),
-    Route("POST", _AT + "/{id}/exchange", exchange, "worker", Exchange, Reply),
+    Route("POST", _AT + "/{id}/exchange", exchange, "worker", Exchange, Reply, often=True),
     Route("DELETE", _AT + "/{id}", leave, "worker", None, OkView),
 ]
