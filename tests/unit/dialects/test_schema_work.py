@@ -58,14 +58,14 @@ HUGE = [
 
 @pytest.mark.parametrize(("schema", "value"), HUGE)
 def test_nobody_is_told_millions_of_reasons(schema: dict[str, Any], value: dict[str, Any]) -> None:
-    text, began = json.dumps(schema), time.monotonic()
+    text, began = json.dumps(schema), time.thread_time()
     assert flaw_of(value, text, "parameters") in REFUSED_PARAMETERS
     assert flaw_of(value, text, "results", lambda part: part is None)
     with pytest.raises(BadRequest, match=REFUSED):
         checked_params(text, json.dumps(value), "f")
     with pytest.raises(DefinitionError, match=REFUSED):
         check_workflow(workflow([node("a", schema={"parameters": schema}, parameters=value)]))
-    assert time.monotonic() - began < 4 * QUICK_S
+    assert time.thread_time() - began < 4 * QUICK_S
 
 
 @pytest.mark.parametrize("value", [{"x": 1}, {}])
@@ -106,11 +106,11 @@ LISTED: dict[str, Any] = {"enum": [{"k": at} for at in range(20_000)]}
 def test_what_takes_minutes_to_judge_is_refused_at_once(
     schema: dict[str, Any], value: dict[str, Any]
 ) -> None:
-    text, began = json.dumps(schema), time.monotonic()
+    text, began = json.dumps(schema), time.thread_time()
     with pytest.raises(BadRequest, match=TOO_LONG):
         checked_params(text, json.dumps(value), "f")
     assert flaw_of(value, text, "results") == f"results: {TOO_LONG}"
-    assert time.monotonic() - began < QUICK_S
+    assert time.thread_time() - began < QUICK_S
 
 
 def test_trees_of_many_kinds_are_judged() -> None:

@@ -1,6 +1,6 @@
 """One browser session on disk: what it is to be, its profile, its workspace and its snapshots."""
 
-import os
+import secrets
 import shutil
 import time
 from collections.abc import Mapping
@@ -140,7 +140,7 @@ class BrowserPlace:
     def _prepare(self, spec: PlaceSpec) -> None:
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.files.mkdir(exist_ok=True)
-        scratch = self.folder / f"spec.{os.getpid()}"
+        scratch = self.folder / f"spec.{secrets.token_hex(8)}"
         scratch.write_bytes(msgspec.json.encode(spec))
         scratch.replace(self.folder / "spec")
 

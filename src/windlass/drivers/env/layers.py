@@ -10,6 +10,7 @@ import errno
 import hashlib
 import logging
 import os
+import secrets
 import stat
 import threading
 from collections import OrderedDict
@@ -89,7 +90,7 @@ class Layers:
 
     def _keep(self, key: str, contents: Contents) -> None:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        scratch = self._folder / f"{key}.{os.getpid()}.new"
+        scratch = self._folder / f"{key}.{secrets.token_hex(8)}.new"
         scratch.write_bytes(msgspec.msgpack.encode(contents))
         scratch.replace(self._folder / f"{key}.layers")
         kept = sorted(self._folder.glob("*.layers"), key=lambda file: file.stat().st_mtime)
