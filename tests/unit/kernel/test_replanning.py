@@ -17,6 +17,7 @@ from windlass.kernel.events import (
 from windlass.model.envs import EnvResource, EnvSession, EnvState, resource_id
 from windlass.model.errors import StaleLease
 from windlass.model.hints import Hint, HintKind
+from windlass.model.rows import Task
 from windlass.model.states import RunState, TaskState
 from windlass.testing.played import RUN_ID, Played
 
@@ -219,3 +220,17 @@ def test_a_place_that_is_refused_while_somebody_is_asked_is_forgotten() -> None:
     ask(run, "a")
     run.send(EnvRefused(on_its_way.id, "no such image"))
     assert (of(run, "a").env, of(run, "a").failures) == ("", 0)
+
+
+def test_a_plan_counts_its_tasks_that_are_cancelled_before_it() -> None:
+    run = planned(task("a"), task("b"), task("c"))
+    held = claim(run, "b")
+    do(run, "a", {"status": "completed", "summary": "hm", "request_replan": True})
+    plan = run.one("plan")
+    assert plan.state == "queued"
+    # Whoever reads the open tasks of a run may find the plan behind what is in it.
+    run.tables[Task][plan.id] = run.tables[Task].pop(plan.id)
+    run.send(CancelRequested(RUN_ID))
+    assert run.one("plan").open == 1, "b, which somebody has"
+    say(run, held, 1)
+    assert run.state() is RunState.CANCELLED

@@ -351,6 +351,7 @@ def ask(turn: Turn, task: Task, told: Json) -> None:
 
 def cancel(turn: Turn, task: Task) -> bool:
     """Cancel a plan's own waiting; true if a planner has it and is to be asked to stop."""
+    task = turn.task(task.id)  # tasks of it may have been cancelled, and counted out, before it
     if is_held(task):
         return True
     if is_planning(task):
