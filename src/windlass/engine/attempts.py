@@ -191,6 +191,11 @@ class WaitingDemand:
         self._demand = demand
         engine.advance.wait_for_work(demand)
 
+    @property
+    def given(self) -> bool:
+        answer = self._demand.answer
+        return answer.done() and not answer.cancelled()
+
     def resize(self, slots: int, caps: Mapping[str, int] | None = None) -> None:
         self._demand.slots = slots
         self._demand.caps = caps or {}
@@ -222,7 +227,7 @@ class WaitingDemand:
 
     def withdraw(self) -> list[Assignment]:
         self._engine.advance.demands.drop(self._demand)
-        if self._demand.answer.done() and not self._demand.answer.cancelled():
+        if self.given:
             return self._demand.answer.result()
         self._demand.answer.cancel()
         return []

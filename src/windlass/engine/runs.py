@@ -36,6 +36,9 @@ from windlass.model.tenants import own_name
 from windlass.model.values import readable, readable_object
 from windlass.ports.store import Cond
 
+_ID_CHARS = 36
+"""How long a whole id is."""
+
 
 class Started(msgspec.Struct, frozen=True):
     """What starting a run tells: its row, and whether this call made it."""
@@ -147,7 +150,7 @@ async def find_by_key(engine: Engine, row: Idempotency) -> Run | None:
 
 async def get_run(engine: Engine, run_id: str) -> Run:
     """A run by its id or a unique beginning of it."""
-    if len(run_id) == 36:
+    if len(run_id) == _ID_CHARS:
         runs = await engine.store.page(Run, [Cond("id", "=", run_id)], limit=1)
     elif len(run_id) < 6:
         raise BadRequest(f'"{run_id}" is too short for a run id; give at least 6 characters')
@@ -162,8 +165,11 @@ async def get_run(engine: Engine, run_id: str) -> Run:
 
 
 async def wait_run(engine: Engine, run_id: str, wait_s: float) -> Run:
-    """The run once it has ended, or as it stands after the given time."""
+    """The run once it has ended, or as it stands after the given time; by its id or a unique
+    beginning of it."""
     deadline = asyncio.get_running_loop().time() + wait_s
+    if len(run_id) != _ID_CHARS:
+        run_id = (await get_run(engine, run_id)).id
     while True:
         end = engine.feed.run_ends.expect(run_id)
         try:

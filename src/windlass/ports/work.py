@@ -17,6 +17,11 @@ from windlass.model.tenants import ALL
 class Waiting(Protocol):
     """Demand that waits: its size can change, and it can be taken back."""
 
+    @property
+    def given(self) -> bool:
+        """Whether there is something for it already."""
+        ...
+
     def resize(self, slots: int, caps: Mapping[str, int] | None = None) -> None:
         """Ask for so many attempts from now on, of single services for no more than `caps`."""
         ...

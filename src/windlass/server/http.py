@@ -2,12 +2,14 @@
 
 import asyncio
 import re
+from collections.abc import Coroutine
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Message
 
 from windlass.model.errors import (
     BadRequest,
@@ -61,17 +63,32 @@ async def read_body(request: Request, bytes_max: int) -> bytes:
     if stated.isdecimal() and int(stated) > bytes_max:
         raise TooLarge(f"the body has {stated} bytes, at most {bytes_max} are taken")
     body = bytearray()
+    while True:
+        message = said_already(request)
+        if message is None:
+            try:
+                message = await asyncio.wait_for(request.receive(), _PIECE_S)
+            except TimeoutError as error:
+                raise BadRequest(f"the body did not go on for {_PIECE_S:.0f} s") from error
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        if len(body) > bytes_max:
+            raise TooLarge(f"the body has more than {bytes_max} bytes")
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def said_already(request: Request) -> Message | None:
+    """The caller's next message if it is there; None if it would have to be waited for. Most are
+    there, and are had without a deadline or a task for them."""
+    receiving = cast(Coroutine[Any, None, Message], request.receive())
     try:
-        async with asyncio.timeout(_PIECE_S) as deadline:
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > bytes_max:
-                    raise TooLarge(f"the body has more than {bytes_max} bytes")
-                if str(len(body)) != stated:
-                    deadline.reschedule(asyncio.get_running_loop().time() + _PIECE_S)
-    except TimeoutError as error:
-        raise BadRequest(f"the body did not go on for {_PIECE_S:.0f} s") from error
-    return bytes(body)
+        receiving.send(None)
+    except StopIteration as received:
+        return cast(Message, received.value)
+    receiving.close()
+    return None
 
 
 def check_depth(body: bytes) -> None:

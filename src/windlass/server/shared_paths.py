@@ -47,10 +47,11 @@ async def list_runs(request: Request) -> Response:
 async def get_run(request: Request) -> Response:
     """One run with its shared state; `waitMs` waits for its end that long."""
     engine = engine_of(request)
-    run = await native.find(request)
     wait_ms = whole_number(request, "waitMs", 0, 60_000)
     if wait_ms:
-        run = await runs.wait_run(engine, run.id, wait_ms / 1000)
+        run = await runs.wait_run(engine, request.path_params["id"], wait_ms / 1000)
+    else:
+        run = await native.find(request)
     if is_astraflows(request, run):
         return reply(await astraflow.whole_run(engine, context_of(request).link, run))
     return reply(await native.whole_run(request, run))

@@ -94,22 +94,20 @@ class WebUi:
         """Whether somebody looks with a browser at a place that is no part of the API. A missing
         file is just that: a page in its stead would be taken for it."""
         path = path_of(scope)
-        if "." in path.rpartition("/")[2]:
+        if scope["method"] != "GET" or path.startswith("/api/") or "." in path.rpartition("/")[2]:
             return False
-        wanted = "text/html" in Headers(scope=scope).get("accept", "")
-        return scope["method"] == "GET" and wanted and not path.startswith("/api/")
+        return "text/html" in Headers(scope=scope).get("accept", "")
 
     def answer(self, scope: Scope) -> Response | None:
         """The file or page a request is for; None when it is not for the UI."""
         if scope["method"] not in ("GET", "HEAD"):
             return None
         path = path_of(scope)
-        headers = Headers(scope=scope)
-        zipped = "gzip" in headers.get("accept-encoding", "")
         if path.startswith("/assets/"):
+            zipped = "gzip" in Headers(scope=scope).get("accept-encoding", "")
             return self._asset(path, zipped=zipped)
-        place = path.split("/")[1] if path.startswith("/") else ""
-        if place in PLACES and "text/html" in headers.get("accept", ""):
+        place = path.split("/", 2)[1] if path.startswith("/") else ""
+        if place in PLACES and "text/html" in Headers(scope=scope).get("accept", ""):
             return self.page(path)
         return None
 

@@ -14,6 +14,7 @@ from windlass.model.assignment import Assignment
 from windlass.ports.work import Waiting
 from windlass.server.auth import check_again
 from windlass.server.context import context_of
+from windlass.server.http import said_already
 
 _LONG_S = 2.0
 """After how long it is asked again whether the caller may have work."""
@@ -42,28 +43,16 @@ async def wait_for_work(
 ) -> Sequence[Assignment]:
     """What the demand is given within the time, or until something else is `heard`; taken back if
     the caller has hung up meanwhile, or may not have it any more."""
-    given = asyncio.ensure_future(waiting.assignments())
-    others = [
-        asyncio.ensure_future(hung_up(request)),
-        asyncio.ensure_future(context_of(request).stopping.wait()),
-    ]
-    if heard is not None:
-        others.append(asyncio.ensure_future(heard.wait()))
-    gone = others[0]
     began = time.monotonic()
     try:
-        if not given.done():
-            await asyncio.wait([given, *others], timeout=wait_s, return_when="FIRST_COMPLETED")
-        if not given.done() and not gone.done():
+        if wait_s > 0 and not waiting.given:
+            await _given_or_over(request, waiting, wait_s, heard)
+        if not waiting.given and not is_gone(request):
             await waiting.leave()
     finally:
-        found = list(given.result()) if given.done() and not given.cancelled() else []
-        given.cancel()
-        found = found or waiting.withdraw()
-        lost = gone.done() and not gone.cancelled()
-        for other in others:
-            other.cancel()
-        if lost or ((task := asyncio.current_task()) is not None and task.cancelling()):
+        found: Sequence[Assignment] = waiting.withdraw()
+        task = asyncio.current_task()
+        if found and (is_gone(request) or (task is not None and task.cancelling())):
             for assignment in found:
                 attempts.give_back(assignment.attempt_id)
             found = []
@@ -75,6 +64,29 @@ async def wait_for_work(
                 attempts.give_back(assignment.attempt_id)
             raise
     return found
+
+
+async def _given_or_over(
+    request: Request, waiting: Waiting, wait_s: float, heard: asyncio.Event | None
+) -> None:
+    waits = [
+        asyncio.ensure_future(waiting.assignments()),
+        asyncio.ensure_future(hung_up(request)),
+        asyncio.ensure_future(context_of(request).stopping.wait()),
+    ]
+    if heard is not None:
+        waits.append(asyncio.ensure_future(heard.wait()))
+    try:
+        await asyncio.wait(waits, timeout=wait_s, return_when="FIRST_COMPLETED")
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+def is_gone(request: Request) -> bool:
+    """Whether the caller has closed the connection already; its body has been read before."""
+    message = said_already(request)
+    return message is not None and message["type"] == "http.disconnect"
 
 
 async def hung_up(request: Request) -> None:

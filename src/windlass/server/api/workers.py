@@ -89,9 +89,9 @@ async def exchange(request: Request) -> Response:
         others = await others_attempts(
             request, [*told_of, *(said.attempt_id for said in body.said)]
         )
-        receipts = await asyncio.gather(
-            *(report(attempts, result, others) for result in body.results)
-        )
+        reports = [report(attempts, result, others) for result in body.results]
+        # Most bring one, which needs no task of its own.
+        receipts = [await reports[0]] if len(reports) == 1 else await asyncio.gather(*reports)
         held = await attempts.renew(body.renew, worker_id) if body.renew else {}
         if body.said:
             own = [said for said in body.said if said.attempt_id not in others]
