@@ -14,6 +14,9 @@ class Limits(msgspec.Struct, frozen=True):
     """How many branches of a fan-out are made in one transaction."""
     branches_beside: int = 50
     """The same while several runs are about: each of them waits for it."""
+    branches_open: int = 10_000
+    """How many branches of a fan-out there are at once that have not ended; as they end, more are
+    made. Whoever ends the fan-out early ends all of these in one transaction."""
     visits_per_turn: int = 10_000
     """How many nodes one event may pass through; a loop that does no work ends here."""
     steps_per_event: int = 250_000

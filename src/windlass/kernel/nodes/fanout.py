@@ -1,7 +1,8 @@
 """Parallel and foreach nodes: branches by position, each a task of its own.
 
 A fan-out is made in slices, so that a hundred thousand items neither hold the writer for seconds
-nor fill memory: a slice makes some branches and leaves a timer, due at once, for the next.
+nor fill memory: a slice makes some branches and leaves a timer, due at once, for the next. Only so
+many branches are open at once, since all of them end together when their fan-out is cancelled.
 """
 
 from collections.abc import Sequence
@@ -21,6 +22,10 @@ from windlass.model.ids import branch_id
 from windlass.model.rows import Failure, Json, Task
 from windlass.model.states import TaskState
 from windlass.model.values import is_list
+
+_LOOK_AGAIN_MS = 30_000
+"""A fan-out with as many open branches as there may be goes on when half of them have ended; where
+a server with another bound, or of an earlier release, has seen those end, after this long."""
 
 
 def visit(turn: Turn, task: Task, node: Node) -> None:
@@ -60,9 +65,13 @@ def kind_of(value: Any) -> str:
 def expand(turn: Turn, container: Task) -> None:
     """Make the next slice of branches."""
     node = turn.node(container)
-    first = container.made
-    last = min(container.total, first + turn.limits.branches_per_turn)
     bound = branches_at_once(node)
+    first = container.made
+    more = turn.limits.branches_open - container.open
+    if more <= 0:
+        turn.set_timer(container.id, "expand", turn.now + _LOOK_AGAIN_MS)
+        return
+    last = min(container.total, first + min(more, turn.limits.branches_per_turn))
     out = container.released - (container.made - container.open)
     room = bound - out if bound else last - first
     released = min(last - first, max(0, room))
@@ -94,7 +103,8 @@ def expand(turn: Turn, container: Task) -> None:
     turn.count_scope(container.id, made=last - first, open=last - first, released=released)
     turn.drop_timer(container.id, "expand")
     if last < container.total and not bound:
-        turn.set_timer(container.id, "expand", turn.now)
+        is_full = turn.task(container.id).open >= turn.limits.branches_open
+        turn.set_timer(container.id, "expand", turn.now + (_LOOK_AGAIN_MS if is_full else 0))
 
 
 def branch_inputs(

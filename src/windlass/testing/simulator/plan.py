@@ -71,6 +71,7 @@ class Plan(msgspec.Struct, frozen=True):
     shuffled: bool
     lease_s: float
     branches_per_turn: int
+    branches_open: int
     visits_per_turn: int
     cancel_grace_ms: int
     moves_max: int
@@ -118,6 +119,7 @@ def plan_for(seed: int) -> Plan:
         shuffled=rng.random() < 0.7,
         lease_s=rng.choice((1.5, 3.0, 6.0)),
         branches_per_turn=rng.choice((1, 2, 3, 1000)),
+        branches_open=grown.choice((1, 2, 3, 5, 10_000)),
         visits_per_turn=rng.choice((12, 80)),
         cancel_grace_ms=rng.choice((200, 2000)),
         moves_max=rng.choice((2, 16)),

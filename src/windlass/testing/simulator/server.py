@@ -193,6 +193,7 @@ class Server:
             moves_max=self._plan.moves_max,
             branches_per_turn=self._plan.branches_per_turn,
             branches_beside=max(1, self._plan.branches_per_turn // 2),
+            branches_open=self._plan.branches_open,
             visits_per_turn=self._plan.visits_per_turn,
             cancel_grace_ms=self._plan.cancel_grace_ms,
             env_lease_ms=self._runtimes.lease_ms,
