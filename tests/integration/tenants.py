@@ -89,10 +89,10 @@ def settle(http: httpx.Client, tenant: str) -> dict[str, str]:
     at = f"/api/v1/runs/{known['planned']}/tasks/a/checkpoints"
     known["question"] = made(http.post(at, json={"question": f"{tenant}?"}))["id"]
     known["checkpoint"] = inbox[0]["id"]
+    settle_approvals(http, tenant, known)
     known["task"] = made(http.get(f"/api/v1/runs/{known['waiting']}/tasks"))["items"][0]["id"]
     made(http.post("/api/v1/workflows", json={**chain(f"{tenant}-wf", "demo.a", "demo.b")}))
-    listed = made(http.get("/api/v1/workflows"))["items"]
-    known["workflow"] = listed[0]["id"]
+    known["workflow"] = made(http.get("/api/v1/workflows"))["items"][0]["id"]
     content = archive(name=known["package"])
     made(http.post("/api/v1/published-packages", files={"file": ("p.cwx", content)}))
     text = f"{tenant}-content".encode()
@@ -117,10 +117,20 @@ def settle(http: httpx.Client, tenant: str) -> dict[str, str]:
     return known
 
 
+def settle_approvals(http: httpx.Client, tenant: str, known: dict[str, str]) -> None:
+    """Allow something in two runs of a tenant."""
+    allowed = {"effect": "external_irreversible", "reason": tenant}
+    for name, run in (("approval", "held"), ("approval_id", "planned")):
+        at = f"/api/v1/runs/{known[run]}/tasks/a/approvals"
+        known[name] = made(http.post(at, json=allowed))["id"]
+
+
 def settle_place(http: httpx.Client, tenant: str, known: dict[str, str]) -> None:
     """Give a tenant a place, and an attempt that is in it."""
     place = {"name": f"{tenant}-place", "kind": "noop", "config": {"files": {"a": tenant}}}
     known["place"] = made(http.post("/api/v1/envs/resources", json=place))["id"]
+    image = {"name": f"{tenant}-image", "sourceType": "registry", "imageRef": "127.0.0.1:1/a:1"}
+    known["image"] = made(http.post("/api/v1/envs/images", json=image))["id"]
     made(http.post("/api/v1/envs/resources", json={**place, "name": "same-place"}))
     definition = flow_of(tenant)
     definition["nodes"]["a"]["env"] = "same-place"

@@ -73,6 +73,8 @@ WHAT = {
     "pods": "attempt_id",
     "envs/resources": "place",
     "envs/sessions": "session",
+    "envs/images": "image",
+    "container-images": "image",
     "env-resources": "place",
 }
 NAMES = {"flows": "flow", "published-packages": "package", "packages": "package"}
@@ -82,10 +84,11 @@ def asked(route: Route, known: dict[str, str]) -> tuple[str, Json | None]:
     """A route's path and body, about what somebody has."""
     parts = route.path.removeprefix("/api/v1/").removeprefix("/orchestration/").split("/")
     kind = "/".join(parts[:2]) if parts[0] == "envs" else parts[0]
+    of_held = parts[0] == "runs" and "approvals" in parts
     words = {
-        "{id}": known.get(WHAT.get(kind, ""), "none"),
+        "{id}": known["held"] if of_held else known.get(WHAT.get(kind, ""), "none"),
         "{name}": known.get(NAMES.get(kind, ""), "none"),
-        "{task}": known["task"],
+        "{task}": "a" if of_held else known["task"],
         "{number}": "1",
         "{version}": "1.0.0",
         "{tag}": "latest",
@@ -97,9 +100,9 @@ def asked(route: Route, known: dict[str, str]) -> tuple[str, Json | None]:
         "{task_id}": f"{known['planned']}~plan.0~a.0",
         "{checkpoint_id}": known["question"],
         "{bot_id}": "bot",
-        "{approval}": "none",
+        "{approval}": known["approval"],
         "{key}": f"bb.run.{known['planned']}.context.goal",
-        "{approval_id}": "none",
+        "{approval_id}": known["approval_id"],
     }
     path = route.path
     for word, value in words.items():
@@ -246,9 +249,7 @@ NOTHING_THERE = {
     "GET /api/v1/runs/{id}/blackboard/{key}",
     "GET /api/v1/runs/{id}/blackboard/{key}/revisions",
     "GET /api/v1/pods/{id}",
-    "GET /api/v1/envs/images/{id}",
     "GET /api/v1/envs/sessions/{id}/screenshot",
-    "GET /orchestration/container-images/{id}",
     "GET /api/v1/attempt-parameters/{attempt_id}",
     "GET /api/v1/workflows/{id}/preview",
     "GET /api/v1/users/me",

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
+from windlass.engine.jobs import Outdated
 from windlass.model.errors import Conflict, Unavailable
 
 T = TypeVar("T")
@@ -45,12 +46,12 @@ class ChangeLocks:
 
     async def make(self, key: Hashable, attempt: Callable[[], Awaitable[T]]) -> T:
         """Do under the lock what looks for something and makes it if it is not there. If another
-        process makes the same at the same moment, it looks again."""
+        process makes or changes the same at the same moment, it looks again."""
         async with self.of(key):
             for _ in range(_TRIES):
                 try:
                     return await attempt()
-                except (Conflict, Unavailable):
+                except (Conflict, Unavailable, Outdated):
                     continue
             return await attempt()
 

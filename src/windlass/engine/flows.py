@@ -135,12 +135,12 @@ async def _publish(
     newest = await newest_version(engine, flow)
     if newest and newest.source == source and newest.status == (status or "published"):
         if told != flow:
-            await engine.write(changed=(told,))
+            await engine.write(changed=(told,), stands=(flow,))
         return Published(told, newest, created=False)
     number = newest.number + 1 if newest else 1
-    changed = (told,) if told != flow else ()
+    was = flow if told != flow else None
     version = await add_version(
-        engine, told, number, source, status or "published", changed=changed, along=along
+        engine, told, number, source, status or "published", was=was, along=along
     )
     return Published(told, version, created=True)
 
@@ -191,10 +191,11 @@ async def add_version(
     status: str,
     dialect: str = "flow",
     *,
-    changed: tuple[Flow, ...] = (),
+    was: Flow | None = None,
     along: Along | None = None,
 ) -> Version:
-    """Add a checked definition under a number that must be free, with what changes of its flow."""
+    """Add a checked definition under a number that must be free, and its flow with it if that `was`
+    something else."""
     taken = [Cond("flow_id", "=", flow.id), Cond("number", "=", number)]
     if await engine.store.page(Version, taken, limit=1, heavy=False):
         raise Conflict(f'flow "{flow.name}" already has version {number}; versions never change')
@@ -207,7 +208,9 @@ async def add_version(
         status=status,
         created_at=engine.store.now(),
     )
-    await engine.write(version, *((along(version),) if along else ()), changed=changed)
+    changed, stands = ((flow,), (was,)) if was is not None else ((), ())
+    noted = (along(version),) if along else ()
+    await engine.write(version, *noted, changed=changed, stands=stands)
     return version
 
 

@@ -140,7 +140,8 @@ async def _publish(
         return target_of(flow, version), True
     if versions[0].status == DELETED:
         back = replace(versions[0], status="published")
-        await engine.write(*((along(back),) if along else ()), changed=(back,))
+        noted = (along(back),) if along else ()
+        await engine.write(*noted, changed=(back,), stands=(versions[0],))
     return target_of(flow, versions[0]), False
 
 
@@ -192,7 +193,7 @@ async def _keep_flow(engine: Engine, definition: dict[str, object]) -> Flow:
         return flow
     flow = replace(found[0], name=name, description=text or found[0].description)
     if flow != found[0]:
-        await engine.write(changed=(flow,))
+        await engine.write(changed=(flow,), stands=(found[0],))
     return flow
 
 

@@ -381,15 +381,16 @@ def release_next(turn: Turn, container: Task, node: Node) -> None:
         branch = turn.task(branch_id(container.id, container.released))
         turn.move(branch, TaskState.QUEUED, ready_at=turn.now)
         turn.count_scope(container.id, released=1)
-    elif container.made < container.total:
-        if asks_for_more(container, branches_at_once(node), turn.limits.branches_open):
-            turn.set_timer(container.id, "expand", turn.now)
+    elif asks_for_more(container, branches_at_once(node), turn.limits.branches_open):
+        turn.set_timer(container.id, "expand", turn.now)
 
 
 def asks_for_more(container: Task, bound: int, open_max: int) -> bool:
-    """Whether a fan-out whose branches are all let go has room for more. Without a bound of its
-    own it makes slice after slice until it is full, and is asked again once."""
+    """Whether a fan-out whose branches are all let go is to make more. Without a bound of its own
+    it makes slice after slice until it is full, and is asked again once."""
     half = open_max // 2
+    if container.made == container.total:
+        return False
     if bound == 0:
         return container.open in (half, 0)
     return bound < open_max or container.open <= half

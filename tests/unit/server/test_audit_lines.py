@@ -197,8 +197,9 @@ async def test_what_is_done_to_people_tokens_tenants_and_limits_is_one_commit_wi
         for path, (body, action) in changes.items():
             done = await said.act(path, body, id=one, role="workflow.viewer", name="red")
             assert done == (1, [action]), path
-        revoked = await said.act("DELETE /api/v1/tokens/{id}", id=said.answer["id"])
-        assert revoked == (1, ["token.revoke"])
+        token = said.answer["id"]
+        for expected in ((1, ["token.revoke"]), (0, [])):
+            assert await said.act("DELETE /api/v1/tokens/{id}", id=token) == expected
         rule = await said.act("DELETE /api/v1/limit-rules", query="?pattern=db")
         assert rule == (1, ["limit.remove"])
         login = {"username": "eve", "password": "another long one"}
@@ -390,7 +391,7 @@ async def test_what_is_done_with_environments_and_its_lines_are_one_commit_each(
         looked = await said.act(f"{sessions}/exec", {"command": ["true"]}, id=session)
         assert looked == (1, ["env.session.exec"])
         taken = await said.act(f"{sessions}/snapshots", id=session)
-        assert taken == (2, ["env.session.snapshot"]), "the line is there before the snapshot"
+        assert taken == (1, ["env.session.snapshot"])
         await work.failed(held.attempt_id, Failure("fatal", "no"))
         commits, actions = await said.act(f"{sessions}/release", {}, id=session)
         assert commits >= 1, "and one more once the place is gone"

@@ -26,7 +26,7 @@ from windlass.model.errors import (
 )
 from windlass.model.ids import run_of
 from windlass.model.ledger import Action, ActionState, EffectClass
-from windlass.model.rows import Attempt
+from windlass.model.rows import Attempt, Row
 from windlass.model.states import ATTEMPT_LIVE
 from windlass.ports.env import (
     BrowserBackend,
@@ -191,14 +191,14 @@ class Places:
             raise BadRequest(f"session {session.id} is a {session.kind}, not a browser")
         return backend
 
-    async def snapshot(self, session: EnvSession) -> EnvSnapshot:
+    async def snapshot(self, session: EnvSession, *along: Row) -> EnvSnapshot:
         label = f"manual-{session.epoch}-{self.engine.store.now()}"
         async with speaking_plainly(session):
             backend = self._backend(there(session))
             taken = await backend.snapshot(place_name(session.id), label)
         row = snapshot_row(session, "manual", taken, self.engine.store.now())
         row = await self._follower.with_files(backend, session, row, label)
-        await self.engine.write(row)
+        await self.engine.write(row, *along)
         return row
 
     async def _ran(

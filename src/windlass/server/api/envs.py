@@ -211,8 +211,8 @@ async def release_session(request: Request) -> Response:
 async def take_snapshot(request: Request) -> Response:
     """Keep a place as it is."""
     session = await _session(request)
-    await note(request, "env.session.snapshot", "env_session", session.id)
-    return reply(snapshot_view(await context_of(request).places.snapshot(session)), 201)
+    noted = line(request, "env.session.snapshot", "env_session", session.id)
+    return reply(snapshot_view(await context_of(request).places.snapshot(session, noted)), 201)
 
 
 async def execute(request: Request) -> Response:
