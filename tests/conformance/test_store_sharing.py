@@ -6,7 +6,7 @@ import pytest
 
 from tests.conformance.conftest import Open
 from tests.conformance.rows import OTHER, RUN, a_run, a_task, an_attempt, change, make, writes
-from windlass.model.rows import Attempt, Run, Task
+from windlass.model.rows import Attempt, Run, Task, Worker
 from windlass.model.states import AttemptState, TaskState
 from windlass.ports.store import Cond, Raced, Store, Writes
 
@@ -41,6 +41,15 @@ async def test_queued_tasks_come_by_priority_then_age_and_no_more_than_wanted(
     assert await found(nobody=5) == await found() == ""
     many = {f"none{number}": 1 for number in range(40)}
     assert await found(**many, q=2, other=1) == "dbo"
+
+
+async def test_a_process_that_begins_goes_on_from_the_newest_time_any_of_them_stored(
+    open_store: Open,
+) -> None:
+    first = await open_store()
+    ahead = first.now() + 400 * 24 * 3_600_000
+    await make(first, Worker(id="w", registered_at=1, seen_at=ahead))
+    assert (await open_store()).now() >= ahead, "the clock was set back by more than a year"
 
 
 async def test_renewing_extends_what_is_held_and_tells_who_should_stop(store: Store) -> None:

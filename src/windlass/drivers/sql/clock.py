@@ -9,8 +9,6 @@ from collections.abc import Callable
 
 _SLEW_MS = 1_000
 """A clock that is this little behind is being corrected gently; it is followed."""
-_BACK_MS_MAX = 24 * 3600 * 1000
-"""Stored times further ahead than this come from a clock that was wrong then, not now."""
 
 
 def _wall_ms() -> int:
@@ -44,6 +42,10 @@ class SteadyClock:
         return self._now
 
     def not_before(self, stored: int | None) -> None:
-        """Go on from the newest time that was stored, if the clock was set back since."""
-        if stored is not None and self._now < stored <= self._now + _BACK_MS_MAX:
-            self._now = stored
+        """Go on from the newest time that was stored, if the clock was set back since.
+
+        However far: a process that took an earlier time would fire no timer that was set before,
+        and another that went on would take back its leases as soon as they were given.
+        """
+        if stored is not None:
+            self._now = max(self._now, stored)
