@@ -77,7 +77,7 @@ def hint_for(error: Exception) -> str:
         case ServerError():
             return "the server's log says more"
         case Unreachable() if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            return "name who signed its certificate with --tls-ca FILE, or SSL_CERT_FILE"
+            return ""  # somebody is there, and the message says what is wrong
         case Unreachable():
             return "start one with `windlass dev`, or name another with --server or WINDLASS_URL"
         case _ if "; " in str(error):

@@ -9,7 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from windlass.client.tls import tls_context
+from windlass.client.tls import tls_context, why_unreachable
 
 HEAD_BYTES_MAX = 64 * 1024
 BODY_BYTES_MAX = 256 * 1024 * 1024
@@ -80,7 +80,7 @@ class Connection:
         except TimeoutError as error:
             raise ConnectionFailed(f"no answer within {timeout_s:g} s") from error
         except (OSError, EOFError, ValueError) as error:
-            raise ConnectionFailed(str(error) or type(error).__name__) from error
+            raise ConnectionFailed(why_unreachable(error)) from error
         finally:
             # After anything but a whole answer, what comes next on the wire is not ours to read.
             if self._busy:

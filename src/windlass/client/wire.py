@@ -8,6 +8,7 @@ from windlass.client.problems import error_of
 from windlass.client.requests import ApiCall, T
 from windlass.client.settings import ClientSettings
 from windlass.client.sse import Follow
+from windlass.client.tls import why_unreachable
 from windlass.model.errors import Unavailable, WindlassError
 
 ACCEPT = "application/vnd.windlass+json, application/json"
@@ -73,7 +74,7 @@ def refusal(answer: httpx.Response) -> WindlassError:
 
 
 def unreachable(url: str, error: httpx.HTTPError) -> Unreachable:
-    return Unreachable(f"no answer from {url}: {str(error) or type(error).__name__}")
+    return Unreachable(f"no answer from {url}: {why_unreachable(error)}")
 
 
 def must_give_up(error: WindlassError, follow: Follow) -> bool:

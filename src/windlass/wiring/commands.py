@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 from windlass.drivers.sql.migrate import SCHEMA
 from windlass.engine import flows, runs
 from windlass.engine.engine import Engine
-from windlass.model.errors import WindlassError
+from windlass.model.errors import BadRequest, WindlassError
 from windlass.model.states import RunState
 from windlass.model.visible import visible
 from windlass.protocol.link.envelope import FRAME_BYTES_MAX
@@ -45,6 +45,8 @@ def run(main: Coroutine[Any, Any, int]) -> int:
     sys.setswitchinterval(_SWITCH_S)
     try:
         return uvloop.run(main)
+    except BadRequest:
+        raise  # a setting is wrong: told as the command line tells of others
     except WindlassError as error:
         print(f"windlass: {visible(str(error))}", file=sys.stderr)
         return 5
@@ -179,6 +181,13 @@ async def serving(system: System, bound: socket.socket) -> AsyncGenerator["async
         ws_ping_timeout=20,
         ws_per_message_deflate=False,
     )
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        files = (options.tls_cert, options.tls_key, options.tls_client_ca)
+        raise BadRequest(
+            f"cannot serve TLS with {' '.join(filter(None, files))}: {error}"
+        ) from error
     web = Web(config, app)
     task = asyncio.ensure_future(web.serve(sockets=[bound]))
     while not web.started and not task.done():  # noqa: ASYNC110  uvicorn offers no event for it

@@ -13,7 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 
 from windlass.client.backoff import Backoff
-from windlass.client.tls import tls_context
+from windlass.client.tls import tls_context, why_unreachable
 from windlass.drivers.env.exchange import IMAGES, Servers
 from windlass.drivers.env.frames import Framed
 from windlass.drivers.env.host import EnvHost
@@ -46,6 +46,8 @@ class HostSettings(msgspec.Struct, frozen=True):
 
 async def offer_to_all(host: EnvHost, settings: HostSettings) -> None:
     """Be connected to every server that is named, and to those that they know of."""
+    for server in settings.servers:
+        tls_context(server, settings.tls_ca)  # one that cannot be used is told before anything else
     async with asyncio.TaskGroup() as group:
         connections = Connections(host, settings, group)
         for server in settings.servers:
@@ -103,7 +105,7 @@ class Connections:
             except InvalidStatus as error:
                 log.error("%s refused: %s; check --token", server, error)
             except (OSError, TimeoutError, InvalidHandshake) as error:
-                log.warning("%s cannot be reached: %s", server, error)
+                log.warning("%s cannot be reached: %s", server, why_unreachable(error))
             else:
                 log.info("connected to %s as %s", server, settings.name)
                 backoff = Backoff()

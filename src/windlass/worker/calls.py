@@ -9,7 +9,7 @@ import msgspec
 
 from windlass.client.exchange import decode_registered, decode_reply, encode
 from windlass.client.problems import ServerError, error_of
-from windlass.client.tls import http_tls
+from windlass.client.tls import http_tls, why_unreachable
 from windlass.client.transport import Answer, ConnectionFailed
 from windlass.model.errors import NotFound, Unavailable
 from windlass.protocol.exchange import WORKERS_PATH, Exchange, Registered, Registration, Reply
@@ -95,7 +95,8 @@ class BlockingCalls:
         try:
             answer = self._http.post(path, content=body, timeout=timeout_s)
         except httpx.HTTPError as error:
-            raise Unavailable(f"the server cannot be reached: {error}") from error
+            why = why_unreachable(error)
+            raise Unavailable(f"the server cannot be reached: {why}") from error
         if answer.status_code >= 300:
             raise error_of(answer.status_code, answer.content)
         return answer.content

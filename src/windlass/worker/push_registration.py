@@ -11,7 +11,7 @@ import msgspec
 
 from windlass.client.backoff import Backoff
 from windlass.client.problems import ServerError, error_of
-from windlass.client.tls import http_tls
+from windlass.client.tls import http_tls, why_unreachable
 from windlass.model.errors import Unavailable, WindlassError
 from windlass.protocol.exchange import Exchange, Said
 from windlass.worker.calls import worker_path
@@ -109,7 +109,8 @@ class PushRegistration:
             self._known = self._heartbeat() if self._known else self._register()
         except httpx.HTTPError as error:
             level = logging.DEBUG if self._down else logging.WARNING
-            log.log(level, "the server cannot be reached, going on trying: %s", error)
+            why = why_unreachable(error)
+            log.log(level, "the server cannot be reached, going on trying: %s", why)
             self._down = True
             return self._backoff.pause_s()
         self._down = False

@@ -16,9 +16,9 @@ import pytest
 from tests.integration.link.conftest import TOKEN
 from tests.unit.protocol.test_link import dispatch
 from windlass import AsyncClient, Client
-from windlass.model.errors import Unavailable
+from windlass.model.errors import BadRequest, Unavailable
 from windlass.testing.loopback import free_port
-from windlass.testing.processes import Process, started
+from windlass.testing.processes import Process, started, wait_until
 from windlass.worker.link.packages import package_settings_of
 from windlass.worker.link.parameters import parameters_reader
 from windlass.worker.link.settings import LinkSettings
@@ -193,6 +193,59 @@ async def test_a_private_authority_serves_every_client_and_every_transport(
                     assert (await client.info()).version
                 for mode in ways:
                     assert await seen(http, mode), log.read_text()
+
+
+@pytest.mark.timeout(90)
+async def test_who_trusts_another_authority_is_told_what_to_name(
+    authority: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, ca = free_port(), str(authority / "ca.pem")
+    url, another = f"https://127.0.0.1:{port}", str(authority / "another.pem")
+    made = ("-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "another.key", "-out", another)
+    openssl("req", *made, "-subj", "/CN=another", "-days", "2", cwd=authority)
+    server = Process(
+        *("server", "--db", f"sqlite:///{authority / 'w.db'}", "--port", str(port), "--no-auth"),
+        *("--tls-cert", str(authority / "server.pem"), "--tls-key", str(authority / "server.key")),
+        log=authority / "server.log",
+    )
+    common = ("worker", "builtin", "--server", url, "--tls-ca", another, "--transport")
+    logs = {mode: authority / f"{mode}.log" for mode in ("pull", "push", "link")}
+    listen = {"push": ("--listen", "127.0.0.1:0")}
+    workers = [Process(*common, mode, *listen.get(mode, ()), log=log) for mode, log in logs.items()]
+    context = ssl.create_default_context(cafile=ca)
+    with server:
+        async with httpx.AsyncClient(base_url=url, verify=context) as http:
+            await answers(http)
+        with started(*workers):
+            wait_until(lambda: all("--tls-ca FILE" in log.read_text() for log in logs.values()))
+        with Client(url, tls_ca=another) as client, pytest.raises(Unavailable, match="--tls-ca"):
+            client.info()
+        listing = Process("run", "ls", "--server", url, "--tls-ca", another, log=logs["pull"])
+        listing.start()
+        assert listing.wait(20) == 5
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority / "nothing.pem"))
+    with pytest.raises(BadRequest, match=r"nothing.pem \(SSL_CERT_FILE\)"):
+        Client(url)
+    for extra in ((), ("--tls-ca", str(authority / "none.pem"))):
+        log = authority / f"none{len(extra)}.log"
+        lost = Process("worker", "builtin", "--server", url, "--transport", "link", *extra, log=log)
+        lost.start()
+        assert lost.wait(20) == 2
+        assert f"cannot use {authority}/no" in log.read_text()
+    host = ("env-host", "--server", url, "--state", str(authority / "state"), "--kinds", "browser")
+    lost = Process(*host, "--tls-ca", str(authority / "none.pem"), log=authority / "host.log")
+    lost.start()
+    assert lost.wait(20) == 2
+    assert "none.pem as a certificate authority" in (authority / "host.log").read_text()
+
+
+def test_a_server_names_the_certificate_it_cannot_use(authority: Path) -> None:
+    log, cert = authority / "server.log", str(authority / "none.pem")
+    db = ("--db", f"sqlite:///{authority / 'w.db'}")
+    server = Process(*("server", *db, "--port", "0", "--no-auth", "--tls-cert", cert), log=log)
+    server.start()
+    assert server.wait(20) == 2
+    assert log.read_text().startswith(f"error: cannot serve TLS with {cert}"), "and no more"
 
 
 def worker(folder: Path, url: str, name: str, target: str = "packages") -> Process:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from windlass import __version__
+from windlass.client.tls import trusting
 from windlass.model.errors import BadRequest
 from windlass.worker.adapters.host.places import safe_part
 
@@ -74,9 +75,13 @@ class LinkSettings(msgspec.Struct, kw_only=True):
         """Our certificate and whom we trust, where the link is encrypted."""
         if not self.url.startswith("wss"):
             return None
-        context = ssl.create_default_context(cafile=self.tls_ca or None)
+        context = trusting(self.tls_ca)
         if self.tls_cert:
-            context.load_cert_chain(self.tls_cert, self.tls_key or None)
+            try:
+                context.load_cert_chain(self.tls_cert, self.tls_key or None)
+            except (OSError, ssl.SSLError) as error:
+                named = f"{self.tls_cert} {self.tls_key}".rstrip()
+                raise BadRequest(f"cannot use {named} as our certificate: {error}") from error
         return context
 
 

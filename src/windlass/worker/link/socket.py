@@ -9,6 +9,7 @@ import anyio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
+from windlass.client.tls import why_unreachable
 from windlass.protocol.link.envelope import FRAME_BYTES_MAX, GOING_AWAY
 from windlass.worker.link.settings import LinkSettings
 
@@ -69,7 +70,7 @@ def dial(settings: LinkSettings) -> Dial:
                 ssl=settings.ssl_context(),
             )
         except (OSError, TimeoutError, InvalidHandshake) as error:
-            raise Closed(str(error) or type(error).__name__) from error
+            raise Closed(why_unreachable(error)) from error
         async with connection:
             try:
                 yield WebSocket(connection)
