@@ -1,5 +1,6 @@
 """Scripts run where they are allowed, and end in every way a program can end."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,3 +38,25 @@ def test_a_script_that_hangs_is_ended(served: Any) -> None:
 def test_a_program_that_is_not_there_is_named(served: Any) -> None:
     served.push("absent", flow(cmd="no-such-program-here"))
     assert "no-such-program-here" in served.run("absent")["error"]["message"]
+
+
+def test_what_a_script_writes_is_read_while_it_runs(served: Any, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    code = f"echo één; printf half; until [ -e {gate} ]; do sleep 0.1; done; echo ' done'; echo bye"
+    served.push("talks", flow(code=code, timeout_ms=60_000))
+    run_id = served.start("talks")
+    logs = f"/api/v1/runs/{run_id}/logs"
+
+    def texts(**params: Any) -> list[str]:
+        items = served.http.get(logs, params=params).json()["items"]
+        return [item["text"] for item in items]
+
+    try:
+        assert texts(waitMs=20_000) == ["één"]
+        lines = served.http.get("/api/tasks/runs", params={"task_id": f"task-{run_id}"}).json()
+        kept = served.http.get("/api/tasks/logs", params={"run_id": lines[0]["id"]}).json()
+        assert kept == {"content": "één\n"}
+    finally:
+        gate.touch()
+    assert served.wait(run_id)["shared"] == {"out": "één\nhalf done\nbye\n"}
+    assert texts() == ["één", "half done", "bye"], "nothing twice"

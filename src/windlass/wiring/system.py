@@ -58,6 +58,7 @@ from windlass.server.commands import COMMAND, Commands
 from windlass.server.link.duties import LinkChecks, LinkLeases, LinkTokens
 from windlass.server.link.plane import LinkPlane, LinkSettings
 from windlass.server.push_urls import LOOPBACK
+from windlass.server.said import keep_log
 from windlass.wiring.bus import open_board, open_bus
 from windlass.wiring.env_host import Offers, address_of
 from windlass.wiring.envs import add_own
@@ -206,7 +207,7 @@ class System:
         engine.feed.on_stop.append(self._stop_attempt)
         self._run("local", Runner(self.attempts, engine.name, local, _LOCAL_SLOTS))
         if self.options.allow_scripts:
-            scripts = {"script:script": run_script}
+            scripts = {"script:script": partial(run_script, keep=partial(keep_log, engine))}
             self._run("scripts", Runner(self.attempts, engine.name, scripts, _SCRIPT_SLOTS))
         self.push = PushDispatcher(
             self.attempts,

@@ -2,29 +2,42 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
 import tempfile
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 
 from windlass.drivers.dispatch.runner import AttemptError, Done
 from windlass.model.assignment import Assignment
+from windlass.model.errors import WindlassError
 from windlass.model.rows import Failure, Json
 from windlass.model.values import is_object
+from windlass.protocol.exchange import LOG_CHARS_MAX, Said
+
+log = logging.getLogger(__name__)
+
+Keep = Callable[[Sequence[Said]], Awaitable[None]]
+"""Writes down what a script has said so far."""
 
 _INTERPRETERS = {"python": "python3", "javascript": "node", "": "bash"}
 _TIMEOUT_MS = 10_000
 _OUTPUT_BYTES_MAX = 1024 * 1024
+_TOLD_S = 1.0
+"""How often what a script has written is written down."""
 _PRIVATE = ("WINDLASS_", "SCHEDULER_", "PG")
 
 
-async def run_script(assignment: Assignment) -> Done:
+async def run_script(assignment: Assignment, keep: Keep) -> Done:
     """Run the script of an attempt; its output is the result, its exit code the verdict.
 
-    The output is the attempt's log as well: of a script that failed it is all there is to read.
+    The output is the attempt's log as well: of a script that failed it is all there is to read. It
+    is kept while the script runs, so whoever waits for it reads it, and it outlives this process.
     """
     script = assignment.script or {}
     with contextlib.ExitStack() as stack:
@@ -37,7 +50,10 @@ async def run_script(assignment: Assignment) -> Done:
         timeout_s = (script.get("timeout_ms") or _TIMEOUT_MS) / 1000
         try:
             async with asyncio.timeout(timeout_s):
-                await _talk(process, stdin, out)
+                async with anyio.create_task_group() as group:
+                    group.start_soon(_tell, assignment.attempt_id, out, keep)
+                    await _talk(process, stdin, out)
+                    group.cancel_scope.cancel()
         except TimeoutError as error:
             text = f"script took longer than {timeout_s:g} s"
             raise AttemptError(Failure("timeout", text), out.decode(errors="replace")) from error
@@ -84,6 +100,24 @@ async def _talk(process: asyncio.subprocess.Process, stdin: bytes | None, out: b
         if len(out) > _OUTPUT_BYTES_MAX:
             return
     await process.wait()
+
+
+async def _tell(attempt_id: str, out: bytearray, keep: Keep) -> None:
+    """Keep the lines that have come since the last time; the rest comes with the result."""
+    kept = chars = 0
+    while chars < LOG_CHARS_MAX:
+        await asyncio.sleep(_TOLD_S)
+        # Whole lines: no character of several bytes is cut.
+        end = out.rfind(b"\n") + 1
+        if end <= kept:
+            continue
+        text = out[kept:end].decode(errors="replace")[: LOG_CHARS_MAX - chars]
+        try:
+            await keep([Said(attempt_id=attempt_id, token="", offset=chars, text=text)])
+        except WindlassError as error:
+            log.warning("what the script of %s says is kept later: %s", attempt_id, error)
+        else:
+            kept, chars = end, chars + len(text)
 
 
 async def _start(
