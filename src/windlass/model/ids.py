@@ -78,6 +78,12 @@ def task_of(attempt: str) -> TaskId:
     return TaskId(attempt.rpartition("@")[0])
 
 
+def number_of(attempt: str) -> int:
+    """Which try of its task an attempt is; 1 for an id that is not ours and does not say."""
+    number = attempt.rpartition("@")[2]
+    return int(number) if "@" in attempt and number.isdecimal() and len(number) < 10 else 1
+
+
 def run_of(any_id: str) -> RunId:
     return RunId(any_id.partition("~")[0])
 

@@ -36,6 +36,13 @@ def talk(ctx, go_on: str):
         ctx.check()
         __import__("time").sleep(0.02)
     ctx.log("last word")
+
+
+@worker.service("third")
+def third(ctx):
+    if ctx.number < 3:
+        raise ValueError(f"{ctx.number} of {ctx.task_id}")
+    return [ctx.number, ctx.task_id]
 """
 
 
@@ -95,6 +102,14 @@ async def test_a_worker_is_given_its_own_services_and_not_those_of_another(
         assert (run["state"], run["failures"]) == ("succeeded", 0), run
         attempts = (await server.http.get(f"/api/v1/runs/{run_id}/attempts")).json()["items"]
         assert {attempt["workerId"] for attempt in attempts} == {"w1"}
+
+
+async def test_a_handler_is_told_which_try_it_is(server: LinkServer, tmp_path: Path) -> None:
+    node = {"service": "third", "exec_type": "queue", "max_retries": 3}
+    async with linked(server, tmp_path):
+        run_id = await start(server, {**node, "post": {"output_key": "told"}}, {})
+        run = await server.wait(run_id)
+    assert run["shared"] == {"told": [3, f"{run_id}~a.1"]}, run
 
 
 async def test_an_attempts_time_counts_from_when_its_handler_begins(

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from windlass.model.ids import number_of, task_of
 from windlass.model.values import is_object
 from windlass.protocol.link import codes
 from windlass.protocol.link import messages as m
@@ -78,8 +79,9 @@ class ServiceExecutor:
         context = Context(
             attempt_id=dispatch.task_id,
             run_id=dispatch.run_id,
-            task_id=dispatch.task_id.rpartition("@")[0],
+            task_id=task_of(dispatch.task_id),
             node=dispatch.node_id,
+            number=number_of(dispatch.task_id),
             params=params if is_object(params) else {},
             desk=self._desk if token_of(dispatch) else None,
             token=token_of(dispatch),
