@@ -306,11 +306,15 @@ class Advance:
             except Exception:
                 log.exception("a listener failed; what it was told stands")
         if work.unserved:
-            for tell in self.on_unserved:
-                try:
-                    tell(work.unserved)
-                except Exception:
-                    log.exception("a listener failed; what it was told stands")
+            self.tell_unserved(work.unserved)
+
+    def tell_unserved(self, queues: set[str]) -> None:
+        """Tasks were queued that nobody waited for, here or in another process."""
+        for tell in self.on_unserved:
+            try:
+                tell(queues)
+            except Exception:
+                log.exception("a listener failed; what it was told stands")
 
     def _answer(self, jobs: Sequence[AnyJob], work: Pass) -> None:
         self._tell(work)

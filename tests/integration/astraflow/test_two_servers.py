@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,8 +12,10 @@ import pytest
 from tests.integration.astraflow.conftest import foreign, until
 from tests.integration.astraflow.test_events import listening
 from tests.integration.astraflow.test_workers import Gate
+from tests.integration.astraflow.test_workers import listening as listening_to_commands
 from tests.integration.link.conftest import TOKEN, LinkServer, connected
 from tests.integration.link.workflows import chain
+from tests.packages import archive as packed
 from windlass.testing.processes import ServerProcess, started
 
 pytestmark = [pytest.mark.anyio, pytest.mark.postgres]
@@ -23,11 +26,13 @@ class Pair(NamedTuple):
     second: LinkServer
 
 
-@pytest.fixture
-async def pair(postgres_url: str, tmp_path: Path) -> AsyncIterator[Pair]:
+@pytest.fixture(params=["postgres"])
+async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
+    on_postgres = request.param == "postgres"
+    db = request.getfixturevalue("postgres_url") if on_postgres else str(tmp_path / "windlass.db")
     log, files = tmp_path / "servers.log", str(tmp_path / "files")
     args = ("--admin-token", TOKEN, "--lease-s", "2", "--data-dir", files)
-    one, two = (ServerProcess(postgres_url, *args, log=log) for _ in range(2))
+    one, two = (ServerProcess(db, *args, log=log) for _ in range(2))
     with started(one, two):
         both = Pair(LinkServer(one, log), LinkServer(two, log))
         yield both
@@ -63,6 +68,27 @@ async def eventually(ask: Callable[[], Awaitable[object]], wanted: object) -> No
     while await ask() != wanted:
         assert time.monotonic() < deadline, "it took more than a second"
         await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("pair", ["postgres", "sqlite"], indirect=True)
+async def test_a_missing_package_is_sent_at_once_whichever_server_queued_the_task(
+    pair: Pair,
+) -> None:
+    worker = listening_to_commands(pair.first)
+    plain = worker.capabilities
+    worker.capabilities = lambda: {**plain(), "features": ["pkg.install"]}  # type: ignore[method-assign]
+
+    def sent(count: int) -> bool:
+        return len(worker.commands("biz.pkg.install")) == count
+
+    async with connected(worker):
+        for number in range(6):  # a look at everything could chance to come just then
+            version = f"1.0.{number}"
+            made = packed(name=f"kit{number}", version=version)
+            await pair.second.http.post("/api/v1/published-packages", content=made)
+            flow = chain(f"w{number}", "tools.run", package=f"kit{number}", version=version)
+            await pair.second.start(flow)
+            await until(partial(sent, number + 1), 2.5)
 
 
 async def test_a_client_hears_of_what_another_server_commits(pair: Pair) -> None:

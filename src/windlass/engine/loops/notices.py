@@ -45,6 +45,7 @@ class NoticeListener:
             engine.handlers.learn_queue(queue)
         if news.queues:
             engine.advance.look_again(news.queues)
+            engine.advance.tell_unserved(news.queues)
         engine.feed.moved_elsewhere(news.runs)
         engine.feed.logged(news.logs)
         for attempt_id, worker_id in news.stops:
@@ -69,10 +70,13 @@ class NoticeListener:
         self._look_at = self._now() + self._engine.settings.look_s
         await self._engine.refresh_tenants()
         await self._engine.refresh_limits()
-        # A notice that was missed may have been the only one to name a handler.
-        for row in await self._engine.store.query("queue_names"):
-            self._engine.handlers.learn_queue(row["queue"])
+        # A notice that was missed may have been the only one to name a handler, or a queue that
+        # nobody serves.
+        queues = {row["queue"] for row in await self._engine.store.query("queue_names")}
+        for queue in queues:
+            self._engine.handlers.learn_queue(queue)
         self._engine.advance.look_again()
+        self._engine.advance.tell_unserved(queues)
 
     async def pause(self) -> None:
         """`run_once` has already waited."""
