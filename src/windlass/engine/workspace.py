@@ -96,8 +96,8 @@ class LoadedRun:
         """It has been at its nodes several times by now."""
         self.written = 0
         self.bytes = 0
-        self.heavy = False
-        """Its parameters are so large that keeping them parsed matters."""
+        self.heavy = 0
+        """How large its parameters are, where that is so much that keeping them parsed matters."""
         self.whole_scopes: set[str] = set()
         """Scopes whose shared keys are all in memory."""
         self.sets: dict[Need, Any] = {}
@@ -196,7 +196,8 @@ class LoadedRun:
                 known[row.pk] = row
 
     def weigh(self, run: Run) -> None:
-        self.heavy = len(run.params) > _LIGHT_BYTES
+        size = len(run.params)
+        self.heavy = size if size > _LIGHT_BYTES else 0
 
     def prune(self) -> None:
         """Forget what a busy run will hardly ask for again: ended work, branches that wait. Notes
@@ -215,8 +216,7 @@ class LoadedRun:
         for variable in cast("dict[Any, Variable | None]", tables[Variable]).values():
             if variable is not None:
                 size += len(variable.value)
-        if self.heavy and run is not None:
-            size += len(run.params) * (_PARSED if self.memo else 1)
+        size += self.heavy * (_PARSED if self.memo else 1)
         self.bytes = size
 
     def _is_small(self) -> bool:
@@ -295,11 +295,9 @@ class Workspace:
 
     def decided(self, view: LoadedRun) -> None:
         """After a decision: of runs with large parameters, only some keep them parsed. A pass may
-        go through many such runs, so this does not wait for its end."""
-        run = view.run
-        if run is None:
-            return
-        self._parsed[view.run_id] = len(run.params) * _PARSED
+        go through many such runs, so this does not wait for its end, nor for a run that begins to
+        be among the rows."""
+        self._parsed[view.run_id] = view.heavy * _PARSED
         self._parsed.move_to_end(view.run_id)
         while sum(self._parsed.values()) > self._bytes_max // 2 and len(self._parsed) > 1:
             oldest, _ = self._parsed.popitem(last=False)

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -237,6 +238,33 @@ async def test_runs_in_memory_are_bounded_by_what_they_take() -> None:
         for run_id in list(workspace._views):
             workspace.forget(run_id)
         assert workspace._bytes == 0
+
+
+async def test_large_parameters_of_one_pass_are_not_all_kept_parsed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pass goes through many runs before any of them is settled."""
+    async with local_engine({}, clock="real") as local:
+        workspace = local.engine.advance.workspace
+        workspace._bytes_max = 40_000_000
+        parsed, touched = list[int](), list[int]()
+        settle = workspace.settle
+
+        def counted(run_ids: Sequence[str]) -> None:
+            parsed.append(sum(1 for view in workspace._views.values() if view.memo))
+            touched.append(len(run_ids))
+            settle(run_ids)
+
+        monkeypatch.setattr(workspace, "settle", counted)
+        asked = flow({"a": {**call(), "exec_type": "queue", "service": "s"}})
+        del asked["nodes"]["a"]["func"]
+        asked["nodes"]["a"]["prep"] = {"input_key": "$params.first"}
+        published = await flows.publish(local.engine, "large", asked)
+        large = msgspec.json.encode({"first": 1, "items": ["x" * 100] * 3_000}).decode()
+        starts = (runs.start_run(local.engine, published.target, large) for _ in range(20))
+        await asyncio.gather(*starts)
+        assert max(touched) > 10, "one pass began many of them"
+        assert 0 < max(parsed) <= 5, "they take about 5 MB each once they are parsed"
 
 
 async def test_an_event_that_can_never_be_decided_ends_its_run_and_leaves_nothing_open() -> None:
