@@ -68,27 +68,39 @@ async def fetch_newest(
     return rows[:limit], f"{last.created_at}~{last.id}"
 
 
+def cursor_text(request: Request) -> str:
+    """Where the page before ended, as it was told; empty at the beginning."""
+    text = request.query_params.get("cursor", "")
+    if len(text) > _CURSOR_CHARS_MAX or "\0" in text:
+        raise _no_place(text)
+    return text
+
+
+def _no_place(text: str) -> BadRequest:
+    return BadRequest(f'cursor="{text:.40}" is not the "next" of a page')
+
+
 def _moment_of(request: Request) -> tuple[int, str] | None:
     """Where a page of the newest ended: when its last row was made, and its id."""
-    text = request.query_params.get("cursor")
+    text = cursor_text(request)
     if not text:
         return None
     at, _, id_ = text.partition("~")
     moment = number_of(at)
-    if moment is None or moment < 0 or not id_ or len(text) > _CURSOR_CHARS_MAX or "\0" in text:
-        raise BadRequest(f'cursor="{text:.40}" is not the "next" of a page')
+    if moment is None or moment < 0 or not id_:
+        raise _no_place(text)
     return moment, id_
 
 
 def cursor_of(request: Request, table: type[Row], order: str) -> str | int | None:
     """Where the page before ended; None at the beginning. What is no such place is refused."""
-    text = request.query_params.get("cursor")
+    text = cursor_text(request)
     if not text:
         return None
     is_number = table.__annotations__.get(order) is int
     value = number_of(text) if is_number else text
-    if value is None or len(text) > _CURSOR_CHARS_MAX or "\0" in text:
-        raise BadRequest(f'cursor="{text:.40}" is not the "next" of a page')
+    if value is None:
+        raise _no_place(text)
     return value
 
 

@@ -20,6 +20,7 @@ from windlass.server.api.packages import may_read
 from windlass.server.caller import engine_of, who
 from windlass.server.context import context_of
 from windlass.server.http import page_limit, reply_tagged
+from windlass.server.paging import cursor_text
 from windlass.server.routes import Route
 
 PAGE_MAX = 200
@@ -63,7 +64,7 @@ class Manifests:
 async def list_nodes(request: Request) -> Response:
     """Nodes of the newest versions, by `q`, `category`, `status`, `tag` and `package`."""
     limit = page_limit(request, 50, PAGE_MAX)
-    after = request.query_params.get("cursor", "")
+    after = cursor_text(request)
     found = [n for n in await all_nodes(request) if place_of(n) > after and fits(n, request)]
     next_ = place_of(found[limit - 1]) if len(found) > limit else None
     return reply_tagged(request, NodeList(items=found[:limit], next_cursor=next_))

@@ -20,7 +20,7 @@ from windlass.server.audit import line, note, version_line
 from windlass.server.caller import engine_of
 from windlass.server.context import context_of
 from windlass.server.http import page_limit, parse_json, read_body, read_json, reply
-from windlass.server.paging import like
+from windlass.server.paging import cursor_text, like
 from windlass.server.routes import Route
 
 PAGE_MAX = 200
@@ -67,7 +67,7 @@ async def list_workflows(request: Request) -> Response:
     found = await library.list_workflows(
         engine_of(request),
         pattern=like(text) if text else "%",
-        after=request.query_params.get("cursor", ""),
+        after=cursor_text(request),
         limit=limit + 1,
     )
     items = [msgspec.Raw(row.source.encode()) for row in found[:limit]]
