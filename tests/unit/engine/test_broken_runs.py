@@ -10,6 +10,7 @@ import pytest
 
 from windlass.engine import flows, runs
 from windlass.engine.attempts import Attempts
+from windlass.engine.compiling import INLINE_BYTES
 from windlass.engine.demand import Demand, Demands
 from windlass.engine.engine import Engine
 from windlass.model.errors import BadRequest, DefinitionError, TooMuchWork
@@ -84,7 +85,11 @@ async def test_what_cannot_be_read_does_not_enter(value: str) -> None:
         assert (await local.look(run_id)).state is RunState.WAITING, "nothing changed"
 
 
-@pytest.mark.parametrize("value", POISON)
+LONG = f'["{"x" * INLINE_BYTES}",%s]'
+"""A result that is looked through in a thread of its own."""
+
+
+@pytest.mark.parametrize("value", [*POISON, *(LONG % value for value in POISON)])
 async def test_a_result_that_cannot_be_read_fails_its_attempt_for_good(value: str) -> None:
     async with local_engine({}) as local:
         run_id = await local.start(flow({"a": {"exec_type": "queue", "service": "s"}}))
