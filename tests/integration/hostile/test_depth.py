@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.hostile_values import VALUES, definitions
+from tests.hostile_values import UNREADABLE, VALUES, definitions
 from tests.integration.hostile.test_entrances import no_run_is_stuck
 from tests.integration.hostile.world import TOKEN, World, all_of, ended
 from tests.integration.link.conftest import connected
@@ -85,6 +85,8 @@ async def test_spoilt_results_of_real_dispatches_end_their_runs(world: World) ->
     values = [raw for _, raw in sorted(VALUES.items()) if is_json(raw)]
     draw.shuffle(values)
     spoilt = [(FIELDS[at % len(FIELDS)], raw) for at, raw in enumerate(values[:30])]
+    # What nobody could read later stands where it would be kept as it is.
+    spoilt += [("result", raw) for raw in UNREADABLE.values() if is_json(raw)]
     runs: list[str] = []
     worker = Spoiler(world, "spoiler", list(spoilt))
     async with world.client() as http, connected(worker):

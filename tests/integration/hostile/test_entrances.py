@@ -16,7 +16,15 @@ import pytest
 
 from tests.hostile_requests import Shot, shots, without_body
 from tests.hostile_values import UNREADABLE, VALUES, written
-from tests.integration.hostile.world import TOKEN, World, all_of, ended, listening, start
+from tests.integration.hostile.world import (
+    TOKEN,
+    World,
+    all_of,
+    ended,
+    listening,
+    start,
+    told,
+)
 from tests.integration.link.conftest import connected
 from tests.integration.link.independent import FirstGeneration, SecondGeneration
 from tests.integration.link.workflows import chain
@@ -203,6 +211,8 @@ async def test_answers_of_push_workers_end_their_runs(world: World) -> None:
             async with asyncio.timeout(20):
                 while not tried_again(await reasons(http, runs)):  # noqa: ASYNC110  another process
                     await asyncio.sleep(0.2)
+            for run in runs:
+                await told(http, run)
         await http.delete("/api/v1/workers/evil-push")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import threading
 import time
 from collections import deque
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from windlass.model.values import readable
 from windlass.testing.processes import ServerProcess
 
 Json = dict[str, Any]
@@ -172,18 +174,24 @@ async def start(http: httpx.AsyncClient, flow: str, count: int) -> list[str]:
 
 
 async def ended(http: httpx.AsyncClient, runs: list[str], timeout_s: float = 20) -> list[str]:
-    """The states of runs, all of which have ended by then."""
+    """The states of runs, all of which have ended by then, with values that anybody can read."""
     states: list[str] = []
     for run in runs:
-        answer = await http.get(f"/api/v1/runs/{run}", params={"waitMs": int(timeout_s * 1000)})
-        assert answer.status_code == 200, answer.text
-        found = answer.json()
+        found = await told(http, run, timeout_s)
         state = found.get("state") or found.get("status")
         if state not in ("succeeded", "failed", "cancelled"):
             why = (await http.get(f"/api/v1/runs/{run}/why")).text
             raise AssertionError(f"run {run} is stuck: {state}; {why}")
         states.append(state)
     return states
+
+
+async def told(http: httpx.AsyncClient, run: str, wait_s: float = 0) -> Json:
+    """What is told of a run, with values that came from outside; nothing in it is unreadable."""
+    answer = await http.get(f"/api/v1/runs/{run}", params={"waitMs": int(wait_s * 1000)})
+    assert answer.status_code == 200, answer.text
+    found: Json = json.loads(readable(answer.content, f"what is told of run {run}"))
+    return found
 
 
 @contextlib.asynccontextmanager
