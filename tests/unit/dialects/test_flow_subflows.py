@@ -113,6 +113,22 @@ def test_subflows_nest_as_deep_as_the_limit_and_no_deeper() -> None:
         compile_flow(nested(2), limits=Limits(levels_max=1))
 
 
+def test_keys_on_the_way_down_are_bounded_together() -> None:
+    """The path of a node is a part of its tasks' ids, which are kept in indexes."""
+
+    def nested_under(key: str, levels: int) -> dict[str, Any]:
+        body: dict[str, Any] = {"start": key, "nodes": {key: {"service": "s"}}, "edges": []}
+        for _ in range(levels):
+            node = {"kind": "subflow", "subflow": body}
+            body = {"start": key, "nodes": {key: node}, "edges": []}
+        return body
+
+    key = "k" * 200
+    assert "/".join([key] * 3) in compile_flow(nested_under(key, 2)).nodes
+    with pytest.raises(DefinitionError, match="on the way here have more than 800 characters"):
+        compile_flow(nested_under(key, 3))
+
+
 def test_problems_inside_a_subflow_carry_the_whole_path() -> None:
     body = {"start": "b", "nodes": {"a": {"servce": "s"}}, "edges": [{"from": "a", "to": "z"}]}
     assert reasons(body) == {
