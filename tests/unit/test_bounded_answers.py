@@ -1,6 +1,7 @@
 """Answers of push workers: unpacked while they are counted."""
 
 import gzip
+import tracemalloc
 import zlib
 from collections.abc import AsyncIterator
 
@@ -44,8 +45,14 @@ async def test_what_fits_is_read_however_it_is_packed(encoding: str, packed: byt
 
 async def test_a_bomb_is_cut_off_where_the_bound_is() -> None:
     bomb = gzip.compress(bytes(200_000_000), compresslevel=9)
-    with pytest.raises(TooLarge, match="1000000 bytes"):
-        await read(bomb, "gzip")
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooLarge, match="1000000 bytes"):
+            await read(bomb, "gzip")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 10_000_000, "no more is unpacked than is taken"
     with pytest.raises(TooLarge):
         await read(b"x" * 1_000_001, "")
 
