@@ -86,6 +86,22 @@ async def test_streams_go_on_after_a_mistake_of_ours_and_it_is_seen(
         assert (len(looks), duty.failures, duty.failing_s) == (2, 1, 0)
 
 
+RUN = "01a1f516-f970-715d-a443-191214a0c760"
+MANY = "9" * 5_000
+
+
+@pytest.mark.parametrize("last_id", [f"t:{MANY}", f"{RUN}:{MANY}:1", f"{RUN}:1:{MANY}"])
+async def test_a_place_of_thousands_of_digits_is_none_and_leaves_no_reader(last_id: str) -> None:
+    async with link_bench() as bench:
+        events = Events(bench.engine, bench.plane, Commands(bench.engine, bench.plane))
+        stopping = asyncio.Event()
+        stream = events.read("client", last_id, stopping)
+        assert await anext(stream) == b": welcome\n\n"
+        stopping.set()
+        assert [message async for message in stream] == []
+        assert events._streams == {}
+
+
 def test_results_are_removed_by_none_and_a_bare_summary_is_one_of_them() -> None:
     def deltas(metadata: dict[str, Any]) -> list[tuple[str, str, Any]]:
         feedback = m.Feedback(run_id="r", task_id="t", metadata=metadata)

@@ -77,12 +77,15 @@ async def test_a_reader_that_comes_back_gets_what_it_missed() -> None:
     await again.aclose()
 
 
-@pytest.mark.parametrize("last_id", ["other-1", "nonsense", "-", "{boot}-999", "{boot}-x"])
+@pytest.mark.parametrize(
+    "last_id", ["other-1", "nonsense", "-", "{boot}-999", "{boot}-x", "{boot}-" + "9" * 5_000]
+)
 async def test_a_place_nobody_remembers_is_a_reset(last_id: str) -> None:
     hub = Hub(engine())
     stream = hub.read(last_id.format(boot=hub.boot), asyncio.Event())
     assert (await next_of(stream))[1] == "reset"
     await stream.aclose()
+    assert not hub._readers
 
 
 async def test_a_reader_the_ring_has_left_behind_is_told_to_look_again() -> None:
