@@ -6,7 +6,7 @@ import pytest
 
 from tests.conformance.conftest import Open
 from tests.conformance.rows import OTHER, RUN, a_run, a_task, an_attempt, an_event, change, make
-from windlass.model.ids import branch_id, node_path, task_id
+from windlass.model.ids import branch_id, node_path, task_id, uuid7
 from windlass.model.rows import (
     Attempt,
     BranchResult,
@@ -18,6 +18,7 @@ from windlass.model.rows import (
     Timer,
     Variable,
     Version,
+    Worker,
 )
 from windlass.model.states import AttemptState, RunState, TaskState
 from windlass.ports.store import Cond, Store
@@ -409,3 +410,16 @@ async def test_rows_made_in_the_same_moment_come_by_id(store: Store) -> None:
     for descending in (False, True):
         found = await store.page(Flow, order="created_at", descending=descending)
         assert [(flow.created_at, flow.id) for flow in found] == sorted(made, reverse=descending)
+
+
+@pytest.mark.parametrize("what", ["a worker that was heard of", "a run that began"])
+async def test_a_process_that_begins_after_the_clock_was_set_back_goes_on_from_what_was_written(
+    open_store: Open, what: str
+) -> None:
+    before = await open_store()
+    then = before.now() + 3_600_000
+    worker = Worker(id="w", registered_at=then, seen_at=then)
+    run = a_run(uuid7(then, 0), created_at=then)
+    await make(before, worker if "worker" in what else run)
+    after = await open_store()
+    assert then <= after.now() < then + 60_000
