@@ -153,6 +153,19 @@ async def test_the_originals_example_package_succeeds(server: LinkServer) -> Non
     assert attempts.json()["items"][0]["warnings"]
 
 
+@pytest.mark.parametrize("strict", [False, True])
+async def test_an_optional_field_may_be_null(server: LinkServer, strict: bool) -> None:
+    """The original's encoder writes every field; strictness is for what a field does hold."""
+    said = {"status": "succeeded", "value": "v", "reason": None}
+    made = workflow([node("node-1", "echo")])
+    made["nodes"][0]["extensions"] = {"strictResults": strict}
+    async with connected(Second(server, result=said)):
+        run = await server.wait(await server.start(made))
+    assert run["status"] == "succeeded", run
+    assert run["nodes"][0]["result"] == said
+    assert "warnings" not in run["nodes"][0]["metadata"]
+
+
 async def test_templates_and_odd_edges_are_warnings_of_the_validator(server: LinkServer) -> None:
     made = workflow(
         [node("node-1", "echo", count="{{nodes.fetch.count}}"), node("node-2", "echo")],
