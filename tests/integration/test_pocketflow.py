@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.conftest import LEASE_S
+from tests.integration.conftest import LEASE_S, TOKEN
 
 
 class Pocket:
@@ -380,6 +380,18 @@ def test_without_a_token_nothing_is_told(pocket: Pocket) -> None:
         for method, path in (("GET", "/tasks"), ("POST", "/queue/poll"), ("GET", "/flows")):
             answer = stranger.request(method, pocket.prefix + path)
             assert answer.status_code == 401, path
+
+
+def test_addresses_hold_no_token_and_web_pages_may_not_call_unless_a_setting_says_so(
+    pocket: Pocket,
+) -> None:
+    tasks = f"{pocket.prefix}/tasks"
+    with httpx.Client(base_url=pocket.http.base_url) as plain:
+        assert plain.get(tasks, params={"token": TOKEN}).status_code == 401
+        assert plain.get(f"/t/{TOKEN}{tasks}").status_code in (401, 404)
+    page = {"Origin": "http://page.example"}
+    for answer in (pocket.http.get(tasks, headers=page), pocket.http.options(tasks, headers=page)):
+        assert "access-control-allow-origin" not in answer.headers
 
 
 def test_run_once_says_that_nobody_holds_the_lease(pocket: Pocket) -> None:
