@@ -2,6 +2,7 @@
 
 import json
 
+import httpx
 import pytest
 
 from tests.unit.cli.conftest import Invoke, Server
@@ -25,6 +26,17 @@ def test_waiting_for_a_run_tells_of_its_failures(server: Server, invoke: Invoke)
         assert done.exit_code == 0
         assert done.stdout == f"{RUN['id']}\tsucceeded with failures\n"
     assert "with failures" in invoke("run", "show", str(RUN["id"])).stderr
+
+
+def test_watching_a_run_ends_with_its_failures(server: Server, invoke: Invoke) -> None:
+    stream = b'id: 1\nevent: run.started\ndata: {"at": 1000}\n\n'
+    at = f"/api/v1/runs/{RUN['id']}"
+    server.answers["GET", f"{at}/events"] = httpx.Response(200, content=stream)
+    server.answers["GET", at] = {**RUN, "createdAt": 1, "finishedAt": 1501}
+    watched = invoke("run", "watch", str(RUN["id"]))
+    assert watched.exit_code == 0
+    assert "succeeded with failures in 1.5s" in watched.stderr
+    assert "windlass run tasks 01900000-aaaa --state failed" in watched.stderr
 
 
 @pytest.mark.usefixtures("on_terminal")
