@@ -8,6 +8,7 @@ import pytest
 from tests.integration.conftest import Served
 from tests.integration.test_api import wait_node
 from windlass.model.states import RunState
+from windlass.testing.processes import wait_until
 
 NATIVE = {"Accept": "application/vnd.windlass+json"}
 LISTS = (
@@ -76,3 +77,25 @@ def test_a_state_named_twice_or_none_left_is_a_list_like_any(served: Served) -> 
     assert served.http.post("/api/v1/runs/bulk", json=act).json()["matched"] == len(listed)
     done = served.http.post("/api/v1/runs/bulk", json={**act, "dryRun": False}).json()
     assert (done["done"], done["failed"]) == (len(listed), [])
+
+
+@pytest.mark.parametrize("word", ["n" * 190, "🦖" * 148])
+def test_the_longest_names_a_definition_may_have_are_kept_in_every_database(
+    served: Served, word: str
+) -> None:
+    """They are parts of keys that indexes hold, on the way through subflows too."""
+    wait = {"kind": "wait_event", "params": {"signal_key": f"$shared.{word}"}}
+    nodes = {
+        "a": {"exec_type": "local_func", "func": "mul", "post": {"output_key": f"{word[1:]}y"}},
+        "w": {**wait, "post": {"output_key": f"{word[1:]}x"}},
+    }
+    body = {"start": "a", "nodes": nodes, "edges": [{"from": "a", "to": "w"}]}
+    key = "k" * 98
+    for _ in range(8):
+        body = {"start": key, "nodes": {key: {"kind": "subflow", "subflow": body}}, "edges": []}
+    served.push("longest", body)
+    run_id = served.start("longest")
+    wait_until(lambda: served.wait(run_id, 0)["state"] == "waiting", 10)
+    signal = {"key": word, "value": 1}
+    assert served.http.post(f"/api/v1/runs/{run_id}/signal", json=signal).status_code == 200
+    assert served.wait(run_id)["state"] == "succeeded"
