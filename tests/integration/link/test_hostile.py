@@ -51,11 +51,16 @@ def hello(worker: Any, **auth: Any) -> Json:
     return frame
 
 
-async def test_a_wrong_token_is_refused_with_its_code(server: LinkServer) -> None:
-    worker = worker_of(server, token="wrong")
+@pytest.mark.parametrize(
+    ("token", "told"), [("wrong", "E.AUTH.INVALID_TOKEN"), ("", "E.AUTH.MISSING_TOKEN")]
+)
+async def test_a_wrong_token_or_none_is_refused_with_its_code(
+    server: LinkServer, token: str, told: str
+) -> None:
+    worker = worker_of(server, token=token)
     answers, code, _ = await first_words(worker, hello(worker))
     assert answers[-1]["type"] == "control.reset"
-    assert answers[-1]["payload"]["code"] == "E.AUTH.INVALID_TOKEN"
+    assert answers[-1]["payload"]["code"] == told
     assert code == 1011
 
 
