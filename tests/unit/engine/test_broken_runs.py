@@ -294,6 +294,26 @@ async def test_an_event_that_can_never_be_decided_ends_its_run_and_leaves_nothin
         assert '"run":"failed"' in event.data
 
 
+async def test_a_wide_fan_out_is_made_a_slice_at_a_time() -> None:
+    """A pass that made all branches of a run would have everybody wait for it."""
+    each = {"kind": "foreach", "parallel_mode": "concurrent", "exec_type": "queue", "service": "s"}
+    definition = flow({"a": {**each, "prep": {"input_key": "$params.items"}}})
+    async with local_engine({"echo": echo}, clock="real") as local:
+        run_id = await local.start(definition, {"items": list(range(2_500))})
+
+        def slices() -> list[list[int]]:
+            events = sorted(local.database.of_run(Event, run_id), key=lambda event: event.seq)
+            changes = [c for e in events for c in msgspec.json.decode(e.data)["changes"]]
+            return [change["made"] for change in changes if "fanout" in change]
+
+        async with asyncio.timeout(10):
+            while not slices() or slices()[-1][1] < 2_500:  # noqa: ASYNC110  each is a commit
+                await asyncio.sleep(0.01)
+        assert [first for first, _ in slices()] == [0, *(last for _, last in slices()[:-1])]
+        assert max(last - first for first, last in slices()) <= 1_000
+        await is_well(local)
+
+
 async def test_a_value_that_doubles_each_time_round_ends_its_run_and_nobody_elses() -> None:
     twice = {"input_map": {"a": "$shared.x", "b": "$shared.x", "c": "x" * 100_000}}
     call = {"kind": "executor", "service": "same", "prep": twice, "post": {"output_key": "x"}}
