@@ -36,6 +36,13 @@ def idle_loop(draw: Draw) -> Json:
     return flow("t", nodes, ("t", "e"), ("e", "t"))
 
 
+def spinning_loop(draw: Draw) -> Json:
+    """Round and round in one step, over a list of which only its run knows that it is empty."""
+    none = {**CALL, "kind": "foreach", "prep": {"input_key": "$params.none"}}
+    nodes = {"t": timer(draw.choice([0, 1, 50])), "e": none}
+    return flow("t", nodes, ("t", "e"), ("e", "e"))
+
+
 def choosing_loop(draw: Draw) -> Json:
     """Choices that send each other on, and never anywhere else."""
     names = [f"c{n}" for n in range(draw.randrange(1, 6))]
@@ -128,6 +135,7 @@ def each(items: list[int]) -> Json:
 
 SHAPES: tuple[Callable[[Draw], Json], ...] = (
     idle_loop,
+    spinning_loop,
     choosing_loop,
     busy_loop,
     growing_loop,

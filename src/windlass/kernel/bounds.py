@@ -19,6 +19,9 @@ class Limits(msgspec.Struct, frozen=True):
     made. Whoever ends the fan-out early ends all of these in one transaction."""
     visits_per_turn: int = 10_000
     """How many nodes one event may pass through; a loop that does no work ends here."""
+    rounds_per_turn: int = 100
+    """How often one event may come by the same node, once it has passed as many: what neither waits
+    nor calls anything would come by for ever, and everybody waits for it."""
     steps_per_event: int = 250_000
     """How much deciding one event may cost: some for each node and for each value that is read,
     every time the event is asked about. A quarter of a second or so, during which nobody else is

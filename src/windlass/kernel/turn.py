@@ -94,6 +94,8 @@ class Turn:
         self.with_env: set[str] = set()
         """Tasks this turn has touched that have a session of an environment."""
         self.visited = 0
+        self.rounds: dict[tuple[str, str], int] = {}
+        """How often it has come by each node of a scope, of late."""
         self._base = run
         self._run: dict[str, Any] = {}
         self._made: dict[type[Row], dict[Any, Row]] = {}

@@ -50,13 +50,23 @@ def visit_all(turn: Turn) -> None:
                 continue
         else:
             task = next_task(turn, visit.scope, visit.path)
-        if turn.visited > turn.limits.visits_per_turn:
+        if turn.visited > turn.limits.visits_per_turn or goes_round(turn, visit):
             text = f"passed {turn.visited} nodes without waiting or calling anything"
             # What catches this failure is visited too, and fails in turn: so the run itself ends.
             turn.visits.clear()
             fail_scope(turn, turn.make_task(task), Failure("fatal", text, visit.path))
             continue
         VISIT[node.kind](turn, task, node)
+
+
+def goes_round(turn: Turn, visit: Visit) -> bool:
+    """Whether the turn comes by a node again and again. Most turns are too short to be counted."""
+    rounds_max = turn.limits.rounds_per_turn
+    if turn.visited <= rounds_max:
+        return False
+    place = visit.scope, visit.path
+    turn.rounds[place] = turn.rounds.get(place, 0) + 1
+    return turn.rounds[place] > rounds_max
 
 
 def arrive(turn: Turn, visit: Visit) -> Task | None:

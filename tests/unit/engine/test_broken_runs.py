@@ -1,8 +1,10 @@
 """What no run may do to the others: poison, loops without work, conditions without end."""
 
 import asyncio
+import re
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -186,8 +188,22 @@ async def test_a_loop_over_nothing_fails_its_run_within_a_moment() -> None:
         await is_well(local)
         run = await runs.wait_run(local.engine, run_id, 5)
         assert run.state is RunState.FAILED
-        assert "without waiting or calling anything" in (run.error or "")
+        passed = re.search(
+            r"passed (\d+) nodes without waiting or calling anything", run.error or ""
+        )
+        assert passed is not None
+        assert int(passed[1]) < 1_000, "everybody waits for each of them"
         assert time.process_time() - began < 3
+
+
+async def test_a_long_way_without_work_is_no_loop() -> None:
+    names = [f"e{number}" for number in range(600)]
+    nodes: Json = {name: {"kind": "choice", "default_action": "default"} for name in names}
+    edges = list(pairwise(names))
+    async with local_engine({}) as local:
+        ended = await local.run(flow(nodes, *edges, start=names[0]))
+        assert ended.state is RunState.SUCCEEDED
+        assert len(ended.tasks) == 600
 
 
 async def test_a_loop_that_can_be_seen_is_refused_when_it_is_published() -> None:
