@@ -18,7 +18,6 @@ from windlass.engine.change_locks import ChangeLocks
 from windlass.engine.feed import Feed
 from windlass.engine.graphs import Graphs
 from windlass.engine.handlers import Handlers
-from windlass.engine.installing import Installing
 from windlass.engine.jobs import Job, Outdated, WriteJob, rows_of
 from windlass.engine.limits.rules import RULES_MAX, Rules
 from windlass.engine.loops.forever import Duties
@@ -109,8 +108,6 @@ class Engine:
         changes what was checked against clears it, for all."""
         self.outlines: dict[str, Any] = {}
         """Where the nodes of workflows went in their graphs, by version."""
-        self.installing: dict[str, Installing] = {}
-        """By package (`name@version`): whom this process told last to install it."""
         self.fact_counts: Counter[str] = Counter()
         """What became of the facts that were stated here."""
         self.change_locks = ChangeLocks()

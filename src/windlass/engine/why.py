@@ -7,6 +7,7 @@ import msgspec
 from windlass.engine.engine import Engine
 from windlass.engine.envs.why import allocating_reason, env_reason
 from windlass.engine.flows import POCKETFLOW
+from windlass.engine.installing import last_told
 from windlass.engine.limits.why import limit_reason, run_reason
 from windlass.engine.loops.unserved import FAILURES
 from windlass.engine.pod_progress import PodProgress, progress_of
@@ -253,14 +254,14 @@ async def link_reason(engine: Engine, task: Task, service: str, since: int) -> R
         return Reason(ReasonCode.QUEUE_PACKAGE_BUSY, values)
     if not alive:
         return Reason(ReasonCode.QUEUE_NO_LINK, ReasonValues(since=since, package=package))
-    told = engine.installing.get(package)
+    told = last_told(alive, package)
     values = ReasonValues(
         since=since,
         workers=len(alive),
         package=package,
         install_worker="" if told is None else told.worker_id,
-        install_at=0 if told is None else told.asked_at,
-        install_error="" if told is None else told.error or "",
+        install_at=0 if told is None else told.installing.asked_at,
+        install_error="" if told is None else told.installing.error or "",
     )
     return Reason(ReasonCode.QUEUE_PACKAGE_MISSING, values)
 

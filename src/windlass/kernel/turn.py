@@ -94,8 +94,7 @@ class Turn:
         self.with_env: set[str] = set()
         """Tasks this turn has touched that have a session of an environment."""
         self.visited = 0
-        self.rounds: dict[tuple[str, str], int] = {}
-        """How often it has come by each node of a scope, of late."""
+        self.rounds: dict[tuple[str, str], int] = {}  # by scope and node
         self._base = run
         self._run: dict[str, Any] = {}
         self._made: dict[type[Row], dict[Any, Row]] = {}

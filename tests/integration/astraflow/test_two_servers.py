@@ -81,14 +81,26 @@ async def test_a_missing_package_is_sent_at_once_whichever_server_queued_the_tas
     def sent(count: int) -> bool:
         return len(worker.commands("biz.pkg.install")) == count
 
+    async def why(server: LinkServer, run_id: str, words: str) -> bool:
+        said = (await server.http.get(f"/api/v1/runs/{run_id}/why")).json()["line"]
+        return words in said
+
     async with connected(worker):
         for number in range(6):  # a look at everything could chance to come just then
             version = f"1.0.{number}"
             made = packed(name=f"kit{number}", version=version)
             await pair.second.http.post("/api/v1/published-packages", content=made)
             flow = chain(f"w{number}", "tools.run", package=f"kit{number}", version=version)
-            await pair.second.start(flow)
+            run_id = await pair.second.start(flow)
             await until(partial(sent, number + 1), 2.5)
+            for server in pair:
+                await eventually(partial(why, server, run_id, worker.name), True)
+            said = {"message": f"no room for {number}"}
+            await worker.pkg_event(
+                name=f"kit{number}", version=version, status="failed", details=said
+            )
+            for server in pair:
+                await eventually(partial(why, server, run_id, said["message"]), True)
 
 
 async def test_a_client_hears_of_what_another_server_commits(pair: Pair) -> None:

@@ -26,7 +26,7 @@ PAUSE_S = 0.5
 """Between two looks that queued tasks gave rise to."""
 FORGET_S = 3600.0
 """An installation nobody has told the end of by then is not counted."""
-_NOTED_MAX = 1_000
+_NOTED_MAX = 100
 _ANSWER_CHARS_MAX = 500
 RETRY_S = 60.0
 """How long a worker that was sent a package, or failed to install it, is not asked again."""
@@ -135,9 +135,10 @@ class Installs:
         otherwise."""
         package, engine = f"{name}@{version}", self._plane.engine
         self._asked[package, session.worker_id] = self._plane.clock()
-        if len(engine.installing) >= _NOTED_MAX:
-            engine.installing.clear()
-        engine.installing[package] = Installing(session.worker_id, engine.store.now())
+        if len(session.installs) >= _NOTED_MAX:
+            session.installs.clear()
+        session.installs[package] = Installing(engine.store.now())
+        session.spawn(session.reports.quietly(self._plane.noting.note(session)))
         path = f"/api/v1/published-packages/{quote(name, safe='')}/archive"
         log.info("worker %s is to install %s %s", session.worker_id, name, version)
         return m.PkgInstall(
@@ -146,12 +147,6 @@ class Installs:
             url=url or f"{session.base_url}{self._plane.sign(path, version=version)}",
             sha256=sha256 or None,
         )
-
-    def _note_failure(self, session: "LinkSession", package: str, event: m.PkgEvent) -> None:
-        known = self._plane.engine.installing.get(package)
-        if known is not None and known.worker_id == session.worker_id:
-            failed = replace(known, error=answer_of(event))
-            self._plane.engine.installing[package] = failed
 
     def reported(self, session: "LinkSession", event: m.PkgEvent) -> None:
         """A worker says how an installation or removal went."""
@@ -164,7 +159,9 @@ class Installs:
         if asked_at is not None and not removed:
             self._plane.counts.install_ms.add((self._plane.clock() - asked_at) * 1000)
         if event.status != "installed":
-            self._note_failure(session, package, event)
+            known = session.installs.get(package)
+            if known is not None:
+                session.installs[package] = replace(known, error=answer_of(event))
             log.warning("worker %s: %s of %s failed", session.worker_id, op, package)
         register = session.profile.register
         if removed and event.status != "installed":

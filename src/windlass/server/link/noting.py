@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from windlass.engine import catalog, workers
+from windlass.engine.installing import INSTALLS
 from windlass.model.errors import WindlassError
 from windlass.model.rows import Worker
 from windlass.protocol.link import messages as m
@@ -159,6 +160,7 @@ def _meta(session: "LinkSession") -> dict[str, Any]:
         "sessionId": session.id,
         "capabilities": msgspec.to_builtins(register.capabilities),
         "packages": msgspec.to_builtins(register.packages),
+        INSTALLS: msgspec.to_builtins(session.installs),
         workers.PLAIN: session.profile.plain_services,
         "channels": register.channels or [],
         "payloadTypes": register.payload_types or [],

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
 
+from windlass.engine.installing import Installing
 from windlass.model.errors import Unauthorized, Unavailable
 from windlass.model.rows import Failure
 from windlass.model.tenants import ALL
@@ -62,6 +63,8 @@ class LinkSession:
         self.instance = link.instance
         self.held: dict[str, Held] = {}
         self.profile = Profile(self.worker_id, register)
+        self.installs: dict[str, Installing] = {}
+        """What it was told to install."""
         self.reports = Reports(self)
         self.outlived = Outlived(self)
         self.heard_at = plane.clock()
