@@ -170,7 +170,8 @@ class Advance:
         if rest_ms > 0 and not self.demands.can_claim:
             self._wake.clear()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), rest_ms / 1000)
+                async with asyncio.timeout(rest_ms / 1000):
+                    await self._wake.wait()
 
     async def run_once(self) -> int:
         """One pass over what waits; returns how many jobs it answered."""

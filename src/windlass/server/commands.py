@@ -109,7 +109,8 @@ class Commands:
             return
         with contextlib.suppress(TimeoutError):
             event = self._carried.setdefault(command_id, asyncio.Event())
-            await asyncio.wait_for(event.wait(), _CARRIED_S)
+            async with asyncio.timeout(_CARRIED_S):
+                await event.wait()
         self._carried.pop(command_id, None)
 
     async def carry_out(self, effect: Effect) -> None:

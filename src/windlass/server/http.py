@@ -67,7 +67,8 @@ async def read_body(request: Request, bytes_max: int) -> bytes:
         message = said_already(request)
         if message is None:
             try:
-                message = await asyncio.wait_for(request.receive(), _PIECE_S)
+                async with asyncio.timeout(_PIECE_S):
+                    message = await request.receive()
             except TimeoutError as error:
                 raise BadRequest(f"the body did not go on for {_PIECE_S:.0f} s") from error
         if message["type"] == "http.disconnect":

@@ -48,7 +48,8 @@ async def follow(
                 idle_s = 0.0
                 continue
             try:
-                await asyncio.wait_for(moved.wait(), engine.settings.look_s)
+                async with asyncio.timeout(engine.settings.look_s):
+                    await moved.wait()
             except TimeoutError:
                 idle_s += engine.settings.look_s
                 if idle_s >= keepalive_s:

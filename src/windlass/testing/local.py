@@ -172,7 +172,8 @@ class LocalEngine:
                     raise TimeoutError(f"run {run_id} is {run.state} at node {run.node}")
                 self._pass_time()
                 try:
-                    await asyncio.wait_for(moved.wait(), 0.05)
+                    async with asyncio.timeout(0.05):
+                        await moved.wait()
                 except TimeoutError:
                     continue
 

@@ -78,7 +78,8 @@ class PodSync:
 
     async def pause(self) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), self._every_s)
+            async with asyncio.timeout(self._every_s):
+                await self._wake.wait()
             await asyncio.sleep(_SOON_S)
 
     def ended(self, attempt: str, external_ref: str) -> None:

@@ -103,7 +103,8 @@ class PushDispatcher:
 
     async def pause(self) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.changed.wait(), self._refresh_s)
+            async with asyncio.timeout(self._refresh_s):
+                await self.changed.wait()
 
     async def run_once(self) -> int:
         """Let the runners follow the workers that are alive; returns how many changed."""

@@ -175,7 +175,8 @@ class SqliteStore:
                 return []
             self._data_version = found
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._closed.wait(), _LOOK_S)
+                async with asyncio.timeout(_LOOK_S):
+                    await self._closed.wait()
         return []
 
     async def close(self) -> None:

@@ -23,7 +23,8 @@ async def watch(engine: Engine, session: EnvSession, revoked: asyncio.Event) -> 
                 revoked.set()
                 return
             try:
-                await asyncio.wait_for(moved.wait(), _LOOK_S)
+                async with asyncio.timeout(_LOOK_S):
+                    await moved.wait()
             except TimeoutError:
                 continue
 

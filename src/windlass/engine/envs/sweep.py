@@ -58,7 +58,8 @@ class Sweep:
 
     async def pause(self) -> None:
         try:
-            await asyncio.wait_for(self._wake.wait(), self._pause_s)
+            async with asyncio.timeout(self._pause_s):
+                await self._wake.wait()
         except TimeoutError:
             return
 

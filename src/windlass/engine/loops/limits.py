@@ -37,6 +37,7 @@ class LimitWakes:
         wait_s = (due - engine.store.now()) / 1000
         if wait_s > 0:
             try:
-                await asyncio.wait_for(engine.advance.limiting.news.wait(), wait_s)
+                async with asyncio.timeout(wait_s):
+                    await engine.advance.limiting.news.wait()
             except TimeoutError:
                 return

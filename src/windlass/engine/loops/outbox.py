@@ -219,7 +219,8 @@ class Outbox:
             now = self._engine.store.now()
             wait_s = min(wait_s, max(0.01, (self._next_due_at - now) / 1000))
         try:
-            await asyncio.wait_for(self._wake.wait(), wait_s)
+            async with asyncio.timeout(wait_s):
+                await self._wake.wait()
         except TimeoutError:
             return
         except asyncio.CancelledError:

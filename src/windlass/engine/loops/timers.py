@@ -67,7 +67,8 @@ class Timers:
         feed = self._engine.feed
         while wait_s > 0:
             try:
-                await asyncio.wait_for(feed.timers.wait(), wait_s)
+                async with asyncio.timeout(wait_s):
+                    await feed.timers.wait()
             except TimeoutError:
                 return
             feed.timers.clear()

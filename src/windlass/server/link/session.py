@@ -156,7 +156,8 @@ class LinkSession:
         arrived = self._awaited[frame_id] = asyncio.get_running_loop().create_future()
         self.flush()
         try:
-            await asyncio.wait_for(arrived, _ARRIVES_S)
+            async with asyncio.timeout(_ARRIVES_S):
+                await arrived
         except TimeoutError:
             raise Unavailable(f"worker {self.worker_id} does not answer") from None
         finally:

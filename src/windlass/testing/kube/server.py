@@ -183,7 +183,8 @@ class KubeServer:
                     yield _event("BOOKMARK", _bookmark(version))
                 until = min(ends, mark_at, cut_at or ends)
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(waker.wait(), max(0.001, until - loop.time()))
+                    async with asyncio.timeout(max(0.001, until - loop.time())):
+                        await waker.wait()
         except ApiError as error:
             yield _event("ERROR", msgspec.json.encode(error.status))
         finally:

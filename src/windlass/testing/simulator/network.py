@@ -47,7 +47,8 @@ class Network:
         for _ in range(copies):
             self._send(caller, host.name, lambda: self._arrive(caller, host, serve, answer))
         try:
-            return await asyncio.wait_for(answer, timeout_s)
+            async with asyncio.timeout(timeout_s):
+                return await answer
         except TimeoutError:
             raise Unavailable(f"{host.name} did not answer in time", 0.1) from None
 

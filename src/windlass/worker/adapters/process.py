@@ -161,7 +161,8 @@ class HostProcess:
         self._close_life()
         if self._process is not None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait(), self._settings.stop_s)
+                async with asyncio.timeout(self._settings.stop_s):
+                    await self._process.wait()
         await self.kill()
 
     async def kill(self) -> None:
@@ -177,7 +178,8 @@ class HostProcess:
         await self._process.wait()
         if self._reader is not None:
             with contextlib.suppress(TimeoutError, asyncio.CancelledError):
-                await asyncio.wait_for(self._reader, 1.0)  # a grandchild may hold the pipe
+                async with asyncio.timeout(1.0):  # a grandchild may hold the pipe
+                    await self._reader
 
     def _say_hello(self, worker_id: str) -> None:
         name, version = self.runnable.key

@@ -199,7 +199,8 @@ class Events:
             with self._engine.feed.runs.watching(EVERY_RUN, others):
                 while self._streams:
                     with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(others.wait(), _LOOK_S)
+                        async with asyncio.timeout(_LOOK_S):
+                            await others.wait()
                     others.clear()
                     await asyncio.sleep(await self._look_openly(duty))
         finally:

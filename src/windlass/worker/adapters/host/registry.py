@@ -82,7 +82,8 @@ async def _close(resource_id: str, value: Any, close: Callable[[Any], Any] | Non
     try:
         done = close(value) if close is not None else None
         if inspect.isawaitable(done):
-            await asyncio.wait_for(done, CLOSE_S_MAX)
+            async with asyncio.timeout(CLOSE_S_MAX):
+                await done
     except Exception:
         log.exception("closing resource %s failed", resource_id)
 
