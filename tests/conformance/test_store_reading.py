@@ -230,6 +230,21 @@ async def test_named_queries(store: Store) -> None:
     assert len(await store.query("expired_leases", now=99, count_max=1, passed_over=0)) == 1
 
 
+async def test_shared_keys_come_with_how_far_their_run_had_come(store: Store) -> None:
+    keys = ["b", "ü", "B", "\U0001f9ed", "a"]
+    await make(
+        store,
+        a_run(seq=3),
+        a_run(OTHER, seq=5),
+        *(Variable(scope=RUN, key=key, value=f'"{key}"', run_id=RUN, seq=1) for key in keys),
+        Variable(scope=f"{RUN}~s.1", key="inner", value="1", run_id=RUN, seq=1),
+    )
+    rows = await store.query("shared_at", run_id=RUN)
+    assert rows == [{"seq": 3, "key": key, "value": f'"{key}"'} for key in sorted(keys)]
+    assert await store.query("shared_at", run_id=OTHER) == [{"seq": 5, "key": None, "value": None}]
+    assert await store.query("shared_at", run_id="none") == []
+
+
 async def test_attempts_that_are_pods_have_no_lease_and_are_found_by_their_pod(
     store: Store,
 ) -> None:

@@ -189,12 +189,12 @@ async def wait_run(engine: Engine, run_id: str, wait_s: float) -> Run:
 async def snapshot(engine: Engine, run: Run) -> tuple[Run, dict[str, msgspec.Raw]]:
     """A run just read and its shared state, as they stood together at one moment."""
     while True:
-        shared = await shared_of(engine, run.id)
-        again = await get_run(engine, run.id)
-        # Every change raises the run's seq, so the same seq around means nothing came between.
-        if again.seq == run.seq:
-            return run, shared
-        run = again
+        rows = await engine.store.query("shared_at", run_id=run.id)
+        # Every change raises the run's seq.
+        if rows and rows[0]["seq"] == run.seq:
+            there = [row for row in rows if row["key"] is not None]
+            return run, {row["key"]: msgspec.Raw(row["value"].encode()) for row in there}
+        run = await get_run(engine, run.id)
 
 
 async def shared_of(engine: Engine, scope: str) -> dict[str, msgspec.Raw]:

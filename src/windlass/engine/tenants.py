@@ -39,7 +39,7 @@ _PEOPLE = (User, Token, Audit)
 _OPEN = (Idempotency, Manifest, AffinityHold)
 """Rows whose keys nobody can guess or that hold nothing of anybody's: keys begin with their tenant,
 and what a package contains is public to whoever may install it."""
-_OF_A_RUN = ("log_pieces_after", "log_pieces_before")
+_OF_A_RUN = ("log_pieces_after", "log_pieces_before", "shared_at")
 _QUERIES = frozenset(
     {
         # These take a tenant.

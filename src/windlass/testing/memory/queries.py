@@ -14,7 +14,18 @@ from windlass.model.dead_letters import DeadLetter
 from windlass.model.effects import Effect
 from windlass.model.envs import EnvSession, EnvState
 from windlass.model.limits import QUOTAS, LimitUse
-from windlass.model.rows import Attempt, Binding, Flow, Resource, Row, Run, Task, Timer, Version
+from windlass.model.rows import (
+    Attempt,
+    Binding,
+    Flow,
+    Resource,
+    Row,
+    Run,
+    Task,
+    Timer,
+    Variable,
+    Version,
+)
 from windlass.model.states import ATTEMPT_LIVE, RunState
 from windlass.model.tenants import ALL
 from windlass.ports.store import TAG_CHARS, Cond
@@ -237,6 +248,16 @@ def params_begin(
     return [{"id": row.id, "beginning": row.params[:chars_max]} for row in found]
 
 
+def shared_at(db: MemoryDatabase, run_id: str, tenant: str = ALL) -> Found:
+    run = db.table(Run).get(run_id)
+    if run is None:
+        return []
+    mine = [row for row in db.table(Variable).values() if row.scope == run_id]
+    rows = sorted(mine, key=lambda row: row.key)
+    found = [{"seq": run.seq, "key": row.key, "value": row.value} for row in rows]
+    return found or [{"seq": run.seq, "key": None, "value": None}]
+
+
 def queue_names(db: MemoryDatabase) -> Found:
     return [{"queue": queue} for queue in sorted(db.queues)]
 
@@ -322,6 +343,7 @@ QUERIES: dict[str, Callable[..., Found]] = {
         find_target,
         version_numbers,
         params_begin,
+        shared_at,
         queue_names,
         queued_runs,
         unserved_tasks,

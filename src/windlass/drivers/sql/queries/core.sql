@@ -177,6 +177,11 @@ select name from names where name is not null limit :count_max;
 -- How the parameters of some runs begin.
 select id, substr(params, 1, :chars_max) as beginning from runs where id = any(:ids);
 
+-- name: shared_at
+-- The shared keys of a run and how far it had come, at one moment.
+select r.seq as seq, v.key as key, v.value as value
+  from runs r left join variables v on v.scope = r.id where r.id = :run_id order by v.key limit 100000;
+
 -- name: queue_names
 -- The names of queues with ready tasks, without reading the tasks: each step jumps to the next name
 -- in the index.
