@@ -4,6 +4,14 @@
 """
 
 from windlass.testing.memory.database import Change, Commit, MemoryDatabase, Refused
-from windlass.testing.memory.store import Around, MemoryStore
+from windlass.testing.memory.store import Around, CommitsLater, MemoryStore
 
-__all__ = ["Around", "Change", "Commit", "MemoryDatabase", "MemoryStore", "Refused"]
+__all__ = [
+    "Around",
+    "Change",
+    "Commit",
+    "CommitsLater",
+    "MemoryDatabase",
+    "MemoryStore",
+    "Refused",
+]

@@ -4,6 +4,7 @@ The rules are those of the SQL schema. A changed run must still have the `seq` i
 new row must not exist yet, an end is final, and columns written once are never written again.
 """
 
+import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -57,6 +58,8 @@ class MemoryDatabase:
         self.secret = secret
         self.locks = RowLocks()
         self.commits = 0
+        self.late: list[asyncio.Future[None]] = []
+        """Commits that nobody waits for any more, and that were not there yet."""
         self.watchers: list[Callable[[Commit], None]] = []
         """Called after each commit, before its caller hears of it."""
         self.ears: list[Callable[[str, list[str]], None]] = []
@@ -66,6 +69,11 @@ class MemoryDatabase:
         self._queued: defaultdict[str, dict[str, Task]] = defaultdict(dict)
         self._parked: defaultdict[str, dict[str, Task]] = defaultdict(dict)
         self._live: dict[str, Attempt] = {}
+
+    def on_their_way(self) -> list[asyncio.Future[None]]:
+        """Commits of processes that lost their connection, which have not landed yet."""
+        self.late = [landed for landed in self.late if not landed.done()]
+        return self.late
 
     # Reading
 

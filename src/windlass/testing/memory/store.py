@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from windlass.drivers.sql.clock import SteadyClock
 from windlass.model.effects import Effect
+from windlass.model.errors import Unavailable
 from windlass.model.ids import run_of
 from windlass.model.rows import BranchResult, Event, Row, Run, Task, Variable
 from windlass.model.states import TASK_ENDED
@@ -18,6 +19,15 @@ from windlass.testing.memory.database import MemoryDatabase
 from windlass.testing.memory.queries import QUERIES, listed, meets
 
 R = TypeVar("R", bound=Row)
+
+
+class CommitsLater(Unavailable):
+    """The connection broke while the commit was on its way; `landed` is done once it is there, or
+    was refused."""
+
+    def __init__(self, what: str, retry_after_s: float, landed: "asyncio.Future[None]") -> None:
+        super().__init__(what, retry_after_s)
+        self.landed = landed
 
 
 class Around(Protocol):
@@ -233,6 +243,9 @@ class MemorySession:
 
     async def hold(self, blanks: Sequence[R]) -> list[R]:
         await self._store.reading()
+        # A commit keeps its rows locked until it has landed, whoever is still there to hear of it.
+        while late := self._db.on_their_way():
+            await asyncio.wait(late)
         table = type(blanks[0])
         keys = sorted(row.pk for row in blanks)
         if self._store.row_locks:
@@ -261,6 +274,9 @@ class MemorySession:
                 self._commit(writes)
             else:
                 await self._store.around.saving(lambda: self._commit(writes))
+        except CommitsLater as later:
+            self._db.late.append(later.landed)
+            raise
         finally:
             self._store.end(self)
 

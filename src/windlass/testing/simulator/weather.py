@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from windlass.model.errors import Unavailable
 from windlass.ports.store import Raced
-from windlass.testing.memory import Refused
+from windlass.testing.memory import CommitsLater, Refused
 from windlass.testing.simulator.loop import VirtualLoop
 from windlass.testing.simulator.plan import Plan
 from windlass.testing.simulator.process import outside
@@ -49,10 +49,11 @@ class Weather:
         if self._happens("unavailable"):
             raise Unavailable("the connection broke before the commit", 0.1)
         if self._happens("late_commit"):
+            landed: asyncio.Future[None] = self._loop.create_future()
             self._loop.call_later(
-                self._rng.uniform(0.001, 1.0), commit_late, commit, context=outside()
+                self._rng.uniform(0.001, 1.0), commit_late, commit, landed, context=outside()
             )
-            raise Unavailable("the connection broke while the commit was under way", 0.1)
+            raise CommitsLater("the connection broke while the commit was under way", 0.1, landed)
         await self._commit(commit)
         if self._happens("answer_lost"):
             raise Unavailable("the connection broke before the answer", 0.1)
@@ -76,9 +77,11 @@ class Weather:
         await self._travel()
 
 
-def commit_late(commit: Callable[[], None]) -> None:
+def commit_late(commit: Callable[[], None], landed: "asyncio.Future[None]") -> None:
     """Commit what nobody waits for any more, if it still can be."""
     try:
         commit()
     except Raced:
         return
+    finally:
+        landed.set_result(None)
