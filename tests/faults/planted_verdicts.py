@@ -43,7 +43,10 @@ def lost_verdict_forgotten(patch: Patch) -> None:
     patch.setattr(verifying, "wait_for_verdict", lambda turn, task: None)
 
 
-@fault("what a verifier that lost its lease says counts beside the verdict of the next")
+@fault(
+    "what a verifier that lost its lease says counts beside the verdict of the next",
+    first=1_000,
+)
 def verdict_not_fenced(patch: Patch) -> None:
     right = reports.live
 
