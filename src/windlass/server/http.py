@@ -82,7 +82,8 @@ async def read_body(request: Request, bytes_max: int) -> bytes:
 
 def said_already(request: Request) -> Message | None:
     """The caller's next message if it is there; None if it would have to be waited for. Most are
-    there, and are had without a deadline or a task for them."""
+    there, and are had without a deadline or a task for them. What has to be waited for is asked for
+    anew, which loses nothing: our HTTP server keeps a message until somebody takes it."""
     receiving = cast(Coroutine[Any, None, Message], request.receive())
     try:
         receiving.send(None)
